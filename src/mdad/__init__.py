@@ -1,0 +1,1 @@
+"""How far a small benchmark can be trusted, and a better one."""
