@@ -1,0 +1,196 @@
+"""Outcomes of pairs summed by bin, once and in every bootstrap replicate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mdad._pairs import (
+    Pairs,
+    Ties,
+    agreement_of,
+    estimate_signs,
+    pair_positions,
+    pairs_of,
+)
+from mdad._rng import Stream
+from mdad.intervals import Interval, resample_counts
+
+if TYPE_CHECKING:
+    from mdad.results import Results
+
+FloatArray = npt.NDArray[np.float64]
+
+BLOCK = 8192
+"""Pairs whose bootstrap weights are held at once; bounds memory, changes no number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Binned:
+    """Sums of an outcome over the pairs of each bin.
+
+    Parameters
+    ----------
+    sums : array of shape (n_cells, n_bins)
+    counts : array of shape (n_bins,), pairs in each bin
+    position : array of shape (n_bins,), mean |gap| of the bin's pairs; its middle when empty
+    replicate_sums : array of shape (n_cells, n_resamples, n_bins)
+    replicate_counts : array of shape (n_resamples, n_bins)
+    """
+
+    sums: FloatArray
+    counts: FloatArray
+    position: FloatArray
+    replicate_sums: FloatArray
+    replicate_counts: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Bootstrap weights of runs and of models.
+
+    Parameters
+    ----------
+    runs : array of shape (n_resamples, n_runs)
+    models : array of shape (n_resamples, n_models), or None when only runs are resampled
+    """
+
+    runs: FloatArray
+    models: FloatArray | None
+
+
+def bootstrap_weights(results: Results, interval: Interval) -> Weights:
+    """The same weights for every measure, method and size, so that comparisons are paired."""
+    stream = Stream(results.experiment.seed).child("bootstrap")
+    runs = resample_counts(len(results.runs), interval.n_resamples, stream.child("runs"))
+    if interval.unit == "runs":
+        return Weights(runs, None)
+    models = resample_counts(len(results.models), interval.n_resamples, stream.child("models"))
+    return Weights(runs, models)
+
+
+def agreement_table(results: Results, items: str, ties: Ties, interval: Interval) -> Binned:
+    """Agreement by bin of the full-score gap; cells are methods x sizes, methods first."""
+    pairs = pairs_of(results, items)
+    shape = results.estimates.shape[:2]
+    outcomes = np.stack(
+        [
+            agreement_of(estimate_signs(results, m, s), pairs.sign, ties)
+            for m in range(shape[0])
+            for s in range(shape[1])
+        ]
+    )
+    return binned(
+        outcomes,
+        np.where(pairs.ordered, pairs.bins, -1),
+        np.abs(pairs.gap),
+        pairs.width,
+        results.target,
+        bootstrap_weights(results, interval),
+    )
+
+
+def trust_table(
+    results: Results, pairs: Pairs, method: int, size: int, interval: Interval
+) -> Binned:
+    """Share ordered alike by bin of the *estimated* gap; estimated ties are left out."""
+    from mdad._pairs import bin_of, pair_differences  # noqa: PLC0415
+
+    estimated = pair_differences(results.estimates[method, size])
+    sign = estimate_signs(results, method, size)
+    used = pairs.ordered & (sign != 0)
+    return binned(
+        agreement_of(sign, pairs.sign, "wrong")[None],
+        np.where(used, bin_of(estimated, pairs.width), -1),
+        np.abs(estimated),
+        pairs.width,
+        results.target,
+        bootstrap_weights(results, interval),
+    )
+
+
+def binned(
+    outcomes: npt.NDArray[np.float32],
+    bins: npt.NDArray[np.int64],
+    gap: FloatArray,
+    width: float,
+    target: npt.NDArray[np.intp],
+    weights: Weights,
+) -> Binned:
+    """Sum outcomes by bin, plainly and with bootstrap weights.
+
+    Parameters
+    ----------
+    outcomes : array of shape (n_cells, n_runs, n_pairs)
+    bins : array of shape (n_runs, n_pairs); -1 = left out
+    gap : the same shape, what the bins are of
+    width : of a bin
+    target : array of shape (n_runs, n_target), position of each target among all models
+    weights : of runs and models in each replicate
+    """
+    _, n_runs, n_pairs = outcomes.shape
+    n_bins = int(bins.max(initial=0)) + 1
+    used = bins >= 0
+    counts = np.bincount(bins[used], minlength=n_bins).astype(np.float64)
+    total = np.bincount(bins[used], weights=gap[used], minlength=n_bins)
+    middle = (np.arange(n_bins) + 0.5) * width
+    position = np.where(counts > 0, total / np.maximum(counts, 1), middle)
+    # One extra cell of ones counts the pairs with the same weights.
+    rows = np.concatenate([outcomes, np.ones((1, n_runs, n_pairs), dtype=np.float32)])
+    by_run = _sums_by_run(rows, bins, n_bins)
+    plain = by_run.sum(axis=1)
+    if weights.models is None:
+        replicates = np.einsum("br,crk->cbk", weights.runs, by_run, optimize=True)
+    else:
+        replicates = _weighted_sums(rows, bins, n_bins, target, weights)
+    return Binned(plain[:-1], counts, position, replicates[:-1], replicates[-1])
+
+
+def _sums_by_run(
+    rows: npt.NDArray[np.float32], bins: npt.NDArray[np.int64], n_bins: int
+) -> FloatArray:
+    """Sums over the pairs of each run and bin, shape (n_cells, n_runs, n_bins)."""
+    n_cells, n_runs, _ = rows.shape
+    used = bins >= 0
+    place = (np.arange(n_runs)[:, None] * n_bins + bins)[used]
+    sums = np.empty((n_cells, n_runs * n_bins))
+    for cell, row in enumerate(rows):
+        sums[cell] = np.bincount(place, weights=row[used], minlength=n_runs * n_bins)
+    return sums.reshape(n_cells, n_runs, n_bins)
+
+
+def _weighted_sums(
+    rows: npt.NDArray[np.float32],
+    bins: npt.NDArray[np.int64],
+    n_bins: int,
+    target: npt.NDArray[np.intp],
+    weights: Weights,
+) -> FloatArray:
+    """Sums by bin where a pair weighs run weight x first model's x second model's.
+
+    Shape (n_cells, n_resamples, n_bins). Weights are small whole numbers, so float32 sums are
+    exact and do not depend on the order in which BLAS adds them.
+    """
+    runs, models = _columns(weights.runs), _columns(weights.models)
+    n_cells, _, n_pairs = rows.shape
+    first, second = pair_positions(target.shape[1])
+    flat_rows, flat = rows.reshape(n_cells, -1), bins.ravel()
+    order = np.argsort(flat, kind="stable")
+    edges = np.searchsorted(flat[order], np.arange(n_bins + 1))
+    sums = np.zeros((n_bins, n_cells, runs.shape[1]))
+    for b in range(n_bins):
+        for start in range(edges[b], edges[b + 1], BLOCK):
+            chosen = order[start : min(start + BLOCK, edges[b + 1])]
+            run, pair = np.divmod(chosen, n_pairs)
+            weight = models[target[run, first[pair]]]
+            weight *= models[target[run, second[pair]]]
+            weight *= runs[run]
+            sums[b] += flat_rows[:, chosen] @ weight
+    return np.ascontiguousarray(np.moveaxis(sums, 0, -1))
+
+
+def _columns(weights: Any) -> npt.NDArray[np.float32]:
+    return np.ascontiguousarray(weights.T, dtype=np.float32)

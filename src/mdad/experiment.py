@@ -1,0 +1,210 @@
+"""The experiment: which models, items, methods, sizes and runs, and how one run is done."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from mdad._checks import check_choice, check_int, counted
+from mdad._rng import Stream
+from mdad.errors import ScoresError, SettingError
+from mdad.methods import Form, default_methods, make_method
+from mdad.scores import Aggregate
+from mdad.splits import Split, draw_split, n_seen
+
+if TYPE_CHECKING:
+    from mdad.estimators import Estimates
+    from mdad.methods import Built
+    from mdad.scores import ScoreMatrix
+
+__all__ = ["ITEM_SETS", "MIN_MODELS", "STANDARD_SIZES", "Experiment", "Run", "run_once"]
+
+ITEM_SETS = ("seen", "unseen", "all")
+"""The item sets a full score is stated for: the pool at hand, held-out items, both together."""
+
+STANDARD_SIZES = (10, 25, 50, 100, 250, 500, 1000)
+MIN_MODELS = 15
+DEFAULT_RUNS, MAX_TARGET, MAX_SOURCE = 50, 50, 300
+
+SplitKind = Literal["random"]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Everything that decides the numbers, apart from the scores themselves.
+
+    Parameters
+    ----------
+    methods : names of registered methods; empty = those that fit the scores
+    sizes : items of the micro-benchmarks; empty = the standard sizes up to the seen pool
+    runs : number of runs, each with a split of its own
+    n_source, n_target : models per run; None = min(300, the rest) and min(50, a third)
+    split : "random"
+    aggregate : "micro" (items count the same) or "macro" (subtasks count the same)
+    form : "default", or "paper" for the paper's form of each method
+    seed : of every random number in the experiment
+
+    Raises
+    ------
+    SettingError
+        when a setting has a value it cannot have.
+    """
+
+    methods: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
+    runs: int = DEFAULT_RUNS
+    n_source: int | None = None
+    n_target: int | None = None
+    split: SplitKind = "random"
+    aggregate: Aggregate = "micro"
+    form: Form = "default"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_int("runs", self.runs, 1)
+        check_int("seed", self.seed, 0)
+        check_choice("split", self.split, get_args(SplitKind))
+        check_choice("aggregate", self.aggregate, get_args(Aggregate))
+        check_choice("form", self.form, get_args(Form))
+        for size in self.sizes:
+            check_int("a size", size, 1)
+        for what, values in (("method", self.methods), ("size", self.sizes)):
+            if len(set(values)) < len(values):
+                raise SettingError(f"every {what} may be named once; got {list(values)}.")
+        for name in self.methods:
+            make_method(name, self.form)
+        if self.n_source is not None:
+            check_int("n_source", self.n_source, 1)
+        if self.n_target is not None:
+            check_int("n_target", self.n_target, 2)
+
+    def resolve(self, scores: ScoreMatrix) -> Experiment:
+        """The experiment with every default filled in for these scores.
+
+        Raises
+        ------
+        ScoresError
+            when there are fewer than 15 models, or cells are missing.
+        SettingError
+            when more models or items are asked for than there are.
+        """
+        if scores.n_models < MIN_MODELS:
+            raise ScoresError(
+                f"an audit needs {MIN_MODELS} models or more, some to choose items with and some "
+                f"to compare; got {scores.n_models}. With two or more models `mdad plan` says how "
+                "many items tell them apart."
+            )
+        scores.check_complete()
+        n_models, pool = scores.n_models, n_seen(scores)
+        n_target = self.n_target or min(MAX_TARGET, n_models // 3)
+        n_source = self.n_source or min(MAX_SOURCE, n_models - n_target)
+        if n_source + n_target > n_models or n_source < 1:
+            raise SettingError(
+                f"{counted(n_target, 'target model')} and {counted(n_source, 'source model')} "
+                f"were asked for, but there are {n_models:,} models and no model may be both."
+            )
+        if pool < 1:
+            raise ScoresError(
+                "no item can be seen: half of every subtask, rounded down, is empty. Subtasks need "
+                "two items or more; load the scores without subtasks to pool them."
+            )
+        sizes = self.sizes or tuple(size for size in STANDARD_SIZES if size <= pool) or (pool,)
+        if max(sizes) > pool:
+            raise SettingError(
+                f"size {max(sizes):,} is more than the {pool:,} seen items (half of each subtask); "
+                f"ask for {pool:,} or fewer."
+            )
+        return replace(
+            self,
+            methods=self.methods or default_methods(scores),
+            sizes=sizes,
+            n_source=n_source,
+            n_target=n_target,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as plain values, for JSON."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What one run measured.
+
+    Parameters
+    ----------
+    number : of the run, from 0
+    models : ids of the target models, in alphabetical order
+    estimates, standard_errors : arrays of shape (n_methods, n_sizes, n_target)
+    full : array of shape (3, n_target), full scores on the seen items, the unseen items, all
+    n_items : items in each of the three sets
+    """
+
+    number: int
+    models: tuple[str, ...]
+    estimates: FloatArray
+    standard_errors: FloatArray
+    full: FloatArray
+    n_items: tuple[int, int, int]
+
+
+def run_once(scores: ScoreMatrix, experiment: Experiment, number: int) -> Run:
+    """Do one run; all methods and sizes share its split.
+
+    Parameters
+    ----------
+    scores : complete matrix, sorted by id
+    experiment : resolved for these scores
+    number : of the run; with the seed it names all randomness
+    """
+    stream = Stream(experiment.seed).child("run", number)
+    split = draw_split(
+        scores,
+        n_source=experiment.n_source or 0,
+        n_target=experiment.n_target or 0,
+        stream=stream.child("split"),
+    )
+    source = scores.restrict(models=split.source, items=split.seen)
+    target = scores.restrict(models=split.target)
+    shape = (len(experiment.methods), len(experiment.sizes), len(split.target))
+    estimates, errors = np.empty(shape), np.empty(shape)
+    for m, name in enumerate(experiment.methods):
+        build = make_method(name, experiment.form).prepare(
+            source, aggregate=experiment.aggregate, stream=stream.child("select")
+        )
+        for s, size in enumerate(experiment.sizes):
+            result = estimate(build(size), target)
+            estimates[m, s], errors[m, s] = result.values, result.standard_errors
+    return Run(
+        number,
+        split.target,
+        estimates,
+        errors,
+        _full_scores(target, split, experiment.aggregate),
+        (len(split.seen), len(split.unseen), scores.n_items),
+    )
+
+
+def estimate(built: Built, target: ScoreMatrix) -> Estimates:
+    """Estimates of target models from their scores on the chosen items alone."""
+    positions = [target.item_position[item] for item in built.selection.items]
+    layer = target.probabilities
+    return built.estimator.estimate(
+        target.values[:, positions], None if layer is None else layer[:, positions]
+    )
+
+
+def _full_scores(target: ScoreMatrix, split: Split, aggregate: Aggregate) -> FloatArray:
+    return np.stack(
+        [
+            target.restrict(items=split.seen).full_scores(aggregate),
+            target.restrict(items=split.unseen).full_scores(aggregate)
+            if split.unseen
+            else np.full(target.n_models, np.nan),
+            target.full_scores(aggregate),
+        ]
+    )

@@ -1,0 +1,151 @@
+"""Methods: named pairs of a selector and an estimator. What command, docs and tests read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from mdad._checks import suggestion
+from mdad.errors import MethodError
+from mdad.estimators import Estimator, FittedEstimator, WeightedMean
+from mdad.selectors import (
+    EqualSubtasks,
+    Prepared,
+    ProportionalSubtasks,
+    Selection,
+    Selector,
+    Uniform,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mdad._rng import Stream
+    from mdad.scores import Aggregate, ScoreMatrix
+
+__all__ = ["METHODS", "Built", "Form", "Method", "MethodInfo", "default_methods", "make_method"]
+
+Form = Literal["default", "paper"]
+"""Whose form of a method: ours, or the one the paper's code runs where that differs."""
+
+ENTRY_POINTS = "mdad.methods"
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A micro-benchmark of one size: the chosen items and the estimator fitted to them."""
+
+    selection: Selection
+    estimator: FittedEstimator
+
+
+@dataclass(frozen=True)
+class Method:
+    """A selector and the estimator that reads what it selects."""
+
+    name: str
+    selector: Selector
+    estimator: Estimator
+
+    def prepare(
+        self, scores: ScoreMatrix, *, aggregate: Aggregate, stream: Stream
+    ) -> Callable[[int], Built]:
+        """Do what all sizes share; return the function from size to micro-benchmark.
+
+        Parameters
+        ----------
+        scores : source models x seen items
+        aggregate : how a full score is formed
+        stream : randomness of this run; the method adds its name
+        """
+        select: Prepared = self.selector.prepare(
+            scores, aggregate=aggregate, stream=stream.child(self.name)
+        )
+
+        def build(size: int) -> Built:
+            selection = select(size)
+            return Built(selection, self.estimator.fit(scores, selection, aggregate=aggregate))
+
+        return build
+
+
+@dataclass(frozen=True)
+class MethodInfo:
+    """A registered method.
+
+    Parameters
+    ----------
+    factory : form -> method
+    help : one line on what it does
+    reads : what it needs beside item ids
+    paper_form : how the paper's code differs, "" when it does not
+    """
+
+    factory: Callable[[Form], Method]
+    help: str
+    reads: str
+    paper_form: str = ""
+
+
+def _random(_form: Form) -> Method:
+    return Method("random", Uniform(), WeightedMean(uniform=True))
+
+
+def _equal(form: Form) -> Method:
+    selector = EqualSubtasks(weighted=form == "default")
+    return Method("random-subtasks-equal", selector, WeightedMean())
+
+
+def _proportional(form: Form) -> Method:
+    selector = ProportionalSubtasks(equal_shares=form == "paper")
+    return Method("random-subtasks-proportional", selector, WeightedMean())
+
+
+METHODS: dict[str, MethodInfo] = {
+    "random": MethodInfo(
+        _random, "uniform random items without replacement; plain mean", reads="nothing"
+    ),
+    "random-subtasks-equal": MethodInfo(
+        _equal,
+        "the same number of random items from each subtask; mean weighted by subtask size",
+        reads="subtasks",
+        paper_form="unweighted mean, biased towards small subtasks",
+    ),
+    "random-subtasks-proportional": MethodInfo(
+        _proportional,
+        "random items from each subtask in proportion to its size; plain mean",
+        reads="subtasks",
+        paper_form="the same expected number from each subtask, unweighted",
+    ),
+}
+
+
+def make_method(name: str, form: Form = "default") -> Method:
+    """The method of this name.
+
+    Third-party packages add methods by the entry point group ``mdad.methods``: a name and a
+    :class:`MethodInfo`.
+
+    Raises
+    ------
+    MethodError
+        when there is none; names the nearest.
+    """
+    info = METHODS.get(name) or _third_party().get(name)
+    if info is None:
+        known = [*METHODS, *_third_party()]
+        raise MethodError(f"unknown method {name!r}; {suggestion(name, known)}.")
+    return info.factory(form)
+
+
+def _third_party() -> dict[str, MethodInfo]:
+    from importlib.metadata import entry_points  # noqa: PLC0415  # rarely needed, slow to import
+
+    return {point.name: point.load() for point in entry_points(group=ENTRY_POINTS)}
+
+
+def default_methods(scores: ScoreMatrix) -> tuple[str, ...]:
+    """The methods an audit compares when none are named."""
+    if scores.subtasks is None or len(set(scores.subtasks)) == 1:
+        return ("random",)
+    return ("random", "random-subtasks-equal", "random-subtasks-proportional")

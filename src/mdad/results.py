@@ -1,0 +1,385 @@
+"""Results: what the runs of an experiment measured, one Parquet shard per run.
+
+A directory of results holds ``experiment.json`` (settings, fingerprints, what was dropped) and
+``runs/run-00000.parquet`` and so on. A shard appears under its name only when it is whole, and
+names the experiment it belongs to; everything else in the directory is ignored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from mdad._checks import counted, listed
+from mdad._version import __version__
+from mdad.errors import MdadError, ResultsError
+from mdad.experiment import ITEM_SETS, Experiment, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    import pyarrow as pa
+
+__all__ = ["Results", "ScoresFacts", "Spec", "read_shard", "shard_path", "write_shard"]
+
+FORMAT, VERSION = "mdad-results", 1
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ScoresFacts:
+    """What results say of the scores they were measured on."""
+
+    name: str
+    simulated: bool
+    kind: str
+    score_range: tuple[float, float]
+    n_models: int
+    n_items: int
+    n_subtasks: int
+    data_fingerprint: str
+    items_fingerprint: str
+    dropped_models: tuple[str, ...] = ()
+    dropped_items: tuple[str, ...] = ()
+
+    @property
+    def point(self) -> float:
+        """One point, in the unit of the scores."""
+        return (self.score_range[1] - self.score_range[0]) / 100
+
+
+@dataclass(frozen=True)
+class Spec:
+    """An experiment and the scores it is done on; results of equal specs are equal bytes."""
+
+    experiment: Experiment
+    scores: ScoresFacts
+    version: str = __version__
+
+    def to_json(self) -> bytes:
+        """The spec as JSON, the same bytes for the same spec."""
+        document = {
+            "format": FORMAT,
+            "format_version": VERSION,
+            "mdad_version": self.version,
+            "experiment": self.experiment.to_dict(),
+            "scores": self.scores,
+        }
+        return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+
+    @classmethod
+    def read(cls, path: Path) -> Spec:
+        """Read ``experiment.json``.
+
+        Raises
+        ------
+        ResultsError
+            when the file is not one, or was written by a newer version.
+        """
+        try:
+            document = msgspec.json.decode(path.read_bytes())
+            if document["format"] != FORMAT:
+                raise ResultsError(f"{path.name} is not an mdad experiment.")
+            if document["format_version"] > VERSION:
+                raise ResultsError(
+                    f"{path} was written by mdad {document['mdad_version']} in a newer format "
+                    f"({document['format_version']}; this version reads {VERSION}). Update mdad."
+                )
+            return cls(
+                msgspec.convert(document["experiment"], Experiment),
+                msgspec.convert(document["scores"], ScoresFacts),
+                str(document["mdad_version"]),
+            )
+        except OSError as error:
+            raise ResultsError(f"cannot read {path}: {error.strerror}.") from None
+        except (msgspec.MsgspecError, KeyError, TypeError) as error:
+            raise ResultsError(f"{path} is damaged: {error}.") from None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Identifies experiment and scores; 32 hex digits. The package version is no part of it."""
+        text = self.__class__(self.experiment, self.scores, "").to_json()
+        return hashlib.blake2b(text, digest_size=16).hexdigest()
+
+    def difference(self, other: Spec) -> list[str]:
+        """Settings in which two specs differ, as ``name: ours, theirs``."""
+        lines = []
+        for part in ("experiment", "scores"):
+            ours, theirs = (msgspec.to_builtins(getattr(spec, part)) for spec in (self, other))
+            lines += [
+                f"{name}: {ours[name]!r}, {theirs[name]!r}"
+                for name in ours
+                if ours[name] != theirs[name]
+            ]
+        return lines
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Estimates and full scores of every run, method, size and target model.
+
+    Parameters
+    ----------
+    spec : what was done, on which scores
+    runs : in the order of their numbers
+
+    Notes
+    -----
+    Scores are in the unit of the score matrix. Everything in :mod:`mdad.measures` is computed from
+    this alone; nothing is run again.
+    """
+
+    spec: Spec
+    runs: tuple[Run, ...] = field(repr=False)
+
+    @property
+    def experiment(self) -> Experiment:
+        """The resolved experiment."""
+        return self.spec.experiment
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """Every model that was a target in some run, in alphabetical order."""
+        return tuple(sorted({model for run in self.runs for model in run.models}))
+
+    @cached_property
+    def target(self) -> npt.NDArray[np.intp]:
+        """Position in :attr:`models` of each run's targets, shape (n_runs, n_target)."""
+        position = {model: i for i, model in enumerate(self.models)}
+        return np.array([[position[model] for model in run.models] for run in self.runs])
+
+    @cached_property
+    def estimates(self) -> FloatArray:
+        """Estimated full scores, shape (n_methods, n_sizes, n_runs, n_target)."""
+        return np.stack([run.estimates for run in self.runs], axis=2)
+
+    @cached_property
+    def standard_errors(self) -> FloatArray:
+        """Their standard errors, the same shape; NaN where a method has none."""
+        return np.stack([run.standard_errors for run in self.runs], axis=2)
+
+    def full(self, items: str) -> FloatArray:
+        """Full scores on "seen", "unseen" or "all" items, shape (n_runs, n_target)."""
+        return np.stack([run.full[ITEM_SETS.index(items)] for run in self.runs])
+
+    def n_items(self, items: str) -> int:
+        """Number of items in that set (the same in every run)."""
+        return self.runs[0].n_items[ITEM_SETS.index(items)]
+
+    def frame(self) -> pd.DataFrame:
+        """One row per run x method x size x target model.
+
+        Columns: run, method, size, model, estimate, standard_error, seen, unseen, all (full scores
+        on those items), n_seen, n_unseen, n_all.
+        """
+        import pandas as pd  # noqa: PLC0415  # slow to import, not needed for measures
+
+        tables = [_table(run, self.spec).to_pandas() for run in self.runs]
+        frame: pd.DataFrame = pd.concat(tables, ignore_index=True)
+        return frame
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Write ``experiment.json`` and one shard per run.
+
+        Raises
+        ------
+        ResultsError
+            when the directory holds results of another experiment.
+        """
+        folder = open_results(Path(directory), self.spec)
+        for run in self.runs:
+            write_shard(folder, run, self.spec)
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Results:
+        """Read a directory written by :meth:`save` or by an audit with ``out``.
+
+        Raises
+        ------
+        ResultsError
+            when there is none, a shard is damaged or foreign, or runs are missing.
+        """
+        folder = Path(directory)
+        spec = Spec.read(folder / "experiment.json")
+        runs = [read_shard(folder, number, spec) for number in range(spec.experiment.runs)]
+        missing = [number for number, run in enumerate(runs) if run is None]
+        if missing:
+            raise ResultsError(
+                f"{len(missing)} of {counted(len(runs), 'run')} in {folder} are not done (runs "
+                f"{listed(missing)}). The same audit with the same output folder finishes them."
+            )
+        return cls(spec, tuple(run for run in runs if run is not None))
+
+    @classmethod
+    def merge(cls, parts: Sequence[Results]) -> Results:
+        """Results of the same splits with different methods, side by side.
+
+        Raises
+        ------
+        ResultsError
+            when scores or settings other than the methods differ.
+        """
+        first = parts[0]
+        for part in parts[1:]:
+            same = replace(part.experiment, methods=first.experiment.methods)
+            difference = first.spec.difference(Spec(same, part.spec.scores))
+            if difference:
+                raise ResultsError(
+                    "results can be merged only when they are of the same scores and settings; "
+                    f"these differ in {'; '.join(difference)}."
+                )
+        names = [name for part in parts for name in part.experiment.methods]
+        if len(set(names)) < len(names):
+            raise ResultsError(f"a method occurs in more than one part: {listed(names)}.")
+        runs = tuple(
+            replace(
+                runs[0],
+                estimates=np.concatenate([run.estimates for run in runs]),
+                standard_errors=np.concatenate([run.standard_errors for run in runs]),
+            )
+            for runs in zip(*(part.runs for part in parts), strict=True)
+        )
+        return cls(
+            replace(first.spec, experiment=replace(first.experiment, methods=tuple(names))), runs
+        )
+
+
+def open_results(folder: Path, spec: Spec) -> Path:
+    """Make a directory ready for this experiment's shards, or go on with what it holds.
+
+    Raises
+    ------
+    ResultsError
+        when it holds another experiment, or something else, or cannot be written.
+    """
+    manifest = folder / "experiment.json"
+    try:
+        if manifest.exists():
+            held = Spec.read(manifest)
+            if held.fingerprint != spec.fingerprint:
+                raise ResultsError(
+                    f"{folder} holds another experiment (there, here): "
+                    f"{'; '.join(held.difference(spec))}. Give another output folder."
+                )
+        elif folder.exists() and any(folder.iterdir()):
+            raise ResultsError(f"{folder} is not empty and holds no results; give another folder.")
+        (folder / "runs").mkdir(parents=True, exist_ok=True)
+        if not manifest.exists():
+            write_atomically(manifest, spec.to_json())
+    except OSError as error:
+        raise ResultsError(f"cannot write results to {folder}: {error.strerror}.") from None
+    return folder
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file that appears under its name only when it is whole."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def shard_path(folder: Path, number: int) -> Path:
+    """Where a run's shard lies."""
+    return folder / "runs" / f"run-{number:05d}.parquet"
+
+
+def write_shard(folder: Path, run: Run, spec: Spec) -> None:
+    """Write one run; the same run gives the same bytes."""
+    import pyarrow as pa  # noqa: PLC0415  # slow to import
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(_table(run, spec), sink, compression="zstd")
+    write_atomically(shard_path(folder, run.number), sink.getvalue().to_pybytes())
+
+
+def read_shard(folder: Path, number: int, spec: Spec) -> Run | None:
+    """Read one run; None when it was not done yet.
+
+    Raises
+    ------
+    ResultsError
+        when the shard is damaged or belongs to another experiment.
+    """
+    import pyarrow as pa  # noqa: PLC0415  # slow to import
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    path = shard_path(folder, number)
+    if not path.exists():
+        return None
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise ResultsError(
+            f"{path} is damaged ({error}). Delete it and run the same audit again."
+        ) from None
+    marks = {b"mdad_spec": spec.fingerprint.encode(), b"mdad_run": str(number).encode()}
+    metadata = table.schema.metadata or {}
+    if any(metadata.get(key) != value for key, value in marks.items()):
+        raise ResultsError(f"{path} belongs to another experiment or run. Delete it.")
+    return _run(table, number, spec.experiment)
+
+
+def _table(run: Run, spec: Spec) -> pa.Table:
+    import pyarrow as pa  # noqa: PLC0415  # slow to import
+
+    n_methods, n_sizes, n_target = run.estimates.shape
+    rows = n_methods * n_sizes * n_target
+
+    def named(values: Sequence[Any], each: int) -> pa.Array:
+        codes = np.resize(np.repeat(np.arange(len(values), dtype=np.int32), each), rows)
+        return pa.DictionaryArray.from_arrays(codes, pa.array(values, pa.string()))
+
+    sizes = np.array(spec.experiment.sizes, dtype=np.int64)
+    columns: dict[str, Any] = {
+        "run": np.full(rows, run.number, dtype=np.int64),
+        "method": named(spec.experiment.methods, n_sizes * n_target),
+        "size": np.resize(np.repeat(sizes, n_target), rows),
+        "model": named(run.models, 1),
+        "estimate": run.estimates.ravel(),
+        "standard_error": run.standard_errors.ravel(),
+    }
+    columns |= {s: np.resize(scores, rows) for s, scores in zip(ITEM_SETS, run.full, strict=True)}
+    columns |= {
+        f"n_{s}": np.full(rows, n, dtype=np.int64)
+        for s, n in zip(ITEM_SETS, run.n_items, strict=True)
+    }
+    marks = {"mdad_spec": spec.fingerprint, "mdad_run": str(run.number)}
+    return pa.table(columns).replace_schema_metadata(marks)
+
+
+def _run(table: pa.Table, number: int, experiment: Experiment) -> Run:
+    shape = (len(experiment.methods), len(experiment.sizes), experiment.n_target or 0)
+    if table.num_rows != np.prod(shape):
+        raise ResultsError(f"run {number} has {table.num_rows} rows; expected {np.prod(shape)}.")
+    n_target = shape[2]
+
+    def column(name: str) -> Any:
+        return table.column(name).to_numpy()
+
+    try:
+        return Run(
+            number,
+            tuple(table.column("model").to_pylist()[:n_target]),
+            column("estimate").reshape(shape),
+            column("standard_error").reshape(shape),
+            np.stack([column(name)[:n_target] for name in ITEM_SETS]),
+            (int(column("n_seen")[0]), int(column("n_unseen")[0]), int(column("n_all")[0])),
+        )
+    except KeyError as error:
+        raise MdadError(f"the shard of run {number} lacks the column {error}.") from None

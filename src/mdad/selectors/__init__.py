@@ -1,0 +1,22 @@
+"""Selectors: which items of the seen pool make the micro-benchmark.
+
+A selector receives source models x seen items and nothing else. It is prepared once for all
+sizes of a run and then asked for one size at a time; what it answers for a size never depends on
+the other sizes it is asked for.
+"""
+
+from __future__ import annotations
+
+from mdad.selectors._base import Prepared, Selection, Selector, check_size
+from mdad.selectors.stratified import EqualSubtasks, ProportionalSubtasks
+from mdad.selectors.uniform import Uniform
+
+__all__ = [
+    "EqualSubtasks",
+    "Prepared",
+    "ProportionalSubtasks",
+    "Selection",
+    "Selector",
+    "Uniform",
+    "check_size",
+]
