@@ -39,7 +39,11 @@ def read(folder: Path, name: str) -> ScoreMatrix:
     low, high = RANGES.get(name, (0.0, 1.0))
     low = min(low, float(np.nanmin(table.to_numpy())))
     scores = ScoreMatrix(
-        table.to_numpy(float), list(table.index), list(table.columns), score_range=(low, high), name=name
+        table.to_numpy(float),
+        list(table.index),
+        list(table.columns),
+        score_range=(low, high),
+        name=name,
     )
     return scores.complete().scores
 
@@ -116,7 +120,9 @@ def main() -> None:
         if args.sizes == "few":
             sizes = sorted({k for k in SHOWN if k <= half} | {half})
         start = time.perf_counter()
-        drawn = np.array(simulated_mdad(scores, sizes, runs=args.runs, seed=args.seed, blocks=args.blocks))
+        drawn = np.array(
+            simulated_mdad(scores, sizes, runs=args.runs, seed=args.seed, blocks=args.blocks)
+        )
         middle = time.perf_counter()
         found = [mdad(size, scores=scores) for size in sizes]
         end = time.perf_counter()

@@ -168,12 +168,18 @@ def _exact(
 def _pool_terms(
     wins: FloatArray, losses: FloatArray, size: int, n_items: int, m: npt.NDArray[np.intp]
 ) -> tuple[FloatArray, ...]:
-    """P(x = 0 or 1 after m discordant items), P(next is a win), P(a loss), P(m); drawn without
-    replacement from a pool of n_items."""
+    """Terms of the walk after m discordant items of a pool, drawn without replacement.
+
+    Returns
+    -------
+    P(x is 0 or 1, as m is even or odd), P(next is a win), P(next is a loss), P(m)
+    """
     won, lost = wins.astype(np.intp)[:, None], losses.astype(np.intp)[:, None]
     differ = won + lost
     up, down = (m + 1) // 2, m // 2
-    at_edge = np.exp(_choose(won, up) + _choose(lost, down) - _choose(differ, np.minimum(m, differ)))
+    at_edge = np.exp(
+        _choose(won, up) + _choose(lost, down) - _choose(differ, np.minimum(m, differ))
+    )
     at_edge *= m <= differ
     left = np.maximum(differ - m, 1)
     same = n_items - differ

@@ -62,6 +62,24 @@ class Basis:
         """One point in the unit of the scores."""
         return self.width / 100
 
+    @property
+    def graded(self) -> bool:
+        """Whether ties on a subset are left out of the account, as for graded scores."""
+        if isinstance(self.source, MeasuredPairs):
+            return self.source.wins is None
+        return isinstance(self.source, AssumedSpread)
+
+    def check_ties(self, ties: Any) -> None:
+        """Refuse a tie rule where no ties are reckoned with.
+
+        Raises
+        ------
+        SettingError
+            when the scores are graded and ties is given.
+        """
+        if ties is not None and self.graded:
+            raise SettingError("ties has no effect on graded scores: a tie has no weight there.")
+
     def check_gap(self, gap: Any) -> float:
         """``gap`` as a float in (0, width]; a negative gap is the same pair listed the other way.
 
@@ -74,6 +92,11 @@ class Basis:
         if size == 0:
             raise SettingError("gap must not be 0: two equal models have no right order.")
         source = self.source
+        if isinstance(source, AssumedDiscordance) and size * (source.n_items or np.inf) < 1 - 1e-9:
+            raise SettingError(
+                f"gap is {size:g}, less than one of {source.n_items:,} items: no two models differ "
+                f"by that. The smallest gap is {1 / (source.n_items or 1):.3g}."
+            )
         if isinstance(source, AssumedDiscordance) and size > source.discordance + 1e-12:
             raise SettingError(
                 f"a gap of {size:g} needs two models to differ on at least {size:.1%} of the "
@@ -202,7 +225,9 @@ def _from_vectors(
     scores.check_complete()
     n_pool = scores.n_items if n_items is None else n_items
     if n_pool < scores.n_items:
-        raise SettingError(f"n_items is {n_pool:,}, fewer than the {scores.n_items:,} scores given.")
+        raise SettingError(
+            f"n_items is {n_pool:,}, fewer than the {scores.n_items:,} scores given."
+        )
     source = pooled_source(scores)
     low, high = scores.score_range
     if isinstance(source, AssumedDiscordance):

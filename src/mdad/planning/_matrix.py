@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from mdad.planning._chance import FloatArray, Rule
 from mdad.planning._sources import AssumedDiscordance, AssumedSpread, Source
 
 if TYPE_CHECKING:
+    from mdad.planning._chance import FloatArray, Rule
     from mdad.scores import ScoreMatrix
 
 MIN_PAIRS = 30
@@ -95,7 +95,7 @@ class MeasuredPairs:
         held = numbers > 0
         gaps = np.bincount(self.bins, self.numbers * self.gaps)[held] / numbers[held]
         means = np.bincount(self.bins, self.numbers * values)[held] / numbers[held]
-        return gaps, means, numbers[held]
+        return gaps, means, numbers[held].astype(np.float64)
 
 
 def isotonic(values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -165,7 +165,7 @@ def _counted(scores: ScoreMatrix) -> MeasuredPairs | None:
         gaps=gaps,
         variances=(lead + 2 * lost) / scores.n_items - gaps**2,
         numbers=numbers.astype(np.float64),
-        bins=lead * BINS // scores.n_items,
+        bins=(lead * BINS // scores.n_items).astype(np.intp),
         wins=(lead + lost).astype(np.float64),
         losses=lost.astype(np.float64),
     )

@@ -33,7 +33,7 @@ def checked_rule(
         if level is not None:
             raise SettingError("level has no effect on goal='rank'; it belongs to goal='show'.")
         ties = check_choice("ties", "wrong" if ties is None else ties, get_args(Ties))
-        return Rule("rank", ties)  # type: ignore[arg-type]
+        return Rule("rank", "half" if ties == "half" else "wrong")
     if ties is not None:
         raise SettingError("ties has no effect on goal='show'; it belongs to goal='rank'.")
     level = LEVEL if level is None else check_real("level", level, 0, 0.5, open_ends=True)
@@ -49,8 +49,8 @@ def checked_probability(name: str, value: Any, rule: Rule, comparisons: int = 1)
         when the value is not between a half and 1 (to rank) or the level and 1 (to show).
     """
     low = 0.5 if rule.goal == "rank" else rule.level
-    value = check_real(name, value, low, 1, open_ends=True)
-    return value if rule.goal == "show" else 1 - (1 - value) / comparisons
+    asked = check_real(name, value, low, 1, open_ends=True)
+    return asked if rule.goal == "show" else 1 - (1 - asked) / comparisons
 
 
 def agreement(
@@ -81,10 +81,11 @@ def agreement(
     Examples
     --------
     >>> round(agreement(0.02, 100, discordance=0.3, n_items=12032), 3)
-    0.605
+    0.609
     """
     rule = checked_rule(goal, ties, level)
     basis = known_basis(gap, **known)
+    basis.check_ties(ties)
     return basis.source.chance(basis.check_gap(gap), basis.check_size(size), rule)
 
 
@@ -126,11 +127,12 @@ def mdad(
     Examples
     --------
     >>> round(mdad(100, discordance=0.3, n_items=12032), 4)
-    0.0502
+    0.0506
     """
     rule = checked_rule(goal, ties, level)
     wanted = checked_probability("agreement", agreement, rule)
     basis = known_basis(**known)
+    basis.check_ties(ties)
     return gap_for(basis.source, basis.check_size(size), rule, wanted)
 
 
@@ -168,9 +170,10 @@ def items_for_gap(
     Examples
     --------
     >>> items_for_gap(0.02, discordance=0.3, n_items=12032)
-    578
+    556
     """
     rule = checked_rule(goal, ties, level)
     wanted = checked_probability("agreement", agreement, rule)
     basis = known_basis(gap, **known)
+    basis.check_ties(ties)
     return size_for(basis.source, basis.check_gap(gap), rule, wanted)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from mdad.planning._chance import Rule
+if TYPE_CHECKING:
+    from mdad.planning._chance import Rule
 
 LARGEST_SIZE = 10**9
 """Where a search over an unbounded pool gives up."""
@@ -66,14 +68,25 @@ class AssumedDiscordance:
             differ = max(self.discordance, abs(gap))
             wins = np.array([(differ + gap) / 2])
             return float(rule.counts(wins, differ - wins, size, None)[0])
-        lead = gap * self.n_items
         # Rounding keeps a gap that was given as a decimal on its whole number of items.
-        differ = max(round(self.discordance * self.n_items), math.ceil(round(abs(lead), 9)))
-        below = differ - 2 * math.ceil(round((differ - lead) / 2, 9))
-        leads = np.array([max(below, -differ), min(below + 2, differ)])
-        share = (lead - below) / 2
-        low, high = rule.counts((differ + leads) / 2, (differ - leads) / 2, size, self.n_items)
-        return float(low + share * (high - low))
+        lead = round(gap * self.n_items, 9)
+        below = math.floor(lead)
+        leads = np.array([below, min(below + 1, self.n_items)])
+        counts = self._discordant(leads)
+        low, high = rule.counts((counts + leads) / 2, (counts - leads) / 2, size, self.n_items)
+        return float(low + (lead - below) * (high - low))
+
+    def _discordant(self, leads: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """Items on which a pair with each lead differs: the share, odd where the lead is odd.
+
+        From one lead to the next this adds an item won or takes away an item lost, so that the
+        chance never falls as the gap grows.
+        """
+        total = int(self.n_items or 0)
+        nearest = round(self.discordance * total)
+        other = nearest + 1 if nearest < total else nearest - 1
+        differ = np.where((leads - nearest) % 2 == 0, nearest, other)
+        return np.maximum(differ, leads)
 
 
 @dataclass(frozen=True)
