@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -72,8 +73,20 @@ def bootstrap_weights(results: Results, interval: Interval) -> Weights:
     return Weights(runs, models)
 
 
+_KEPT: WeakKeyDictionary[Results, dict[tuple[str, Ties, Interval], Binned]] = WeakKeyDictionary()
+"""Tables of results that are still in use: curve, agreement and MDAD read the same one."""
+
+
 def agreement_table(results: Results, items: str, ties: Ties, interval: Interval) -> Binned:
     """Agreement by bin of the full-score gap; cells are methods x sizes, methods first."""
+    kept = _KEPT.setdefault(results, {})
+    key = (items, ties, interval)
+    if key not in kept:
+        kept[key] = _agreement_table(results, items, ties, interval)
+    return kept[key]
+
+
+def _agreement_table(results: Results, items: str, ties: Ties, interval: Interval) -> Binned:
     pairs = pairs_of(results, items)
     shape = results.estimates.shape[:2]
     outcomes = np.stack(

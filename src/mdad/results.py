@@ -22,6 +22,7 @@ from mdad._checks import counted, listed
 from mdad._version import __version__
 from mdad.errors import MdadError, ResultsError
 from mdad.experiment import ITEM_SETS, Experiment, Run
+from mdad.quality import Quality
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,6 +51,7 @@ class ScoresFacts:
     items_fingerprint: str
     dropped_models: tuple[str, ...] = ()
     dropped_items: tuple[str, ...] = ()
+    quality: Quality = field(default_factory=Quality)
 
     @property
     def point(self) -> float:

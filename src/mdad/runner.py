@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mdad._checks import check_int
 from mdad.experiment import Experiment, Run, run_once
+from mdad.quality import assess
 from mdad.results import (
     Results,
     ScoresFacts,
@@ -43,6 +44,7 @@ def scores_facts(completed: Completed) -> ScoresFacts:
         items_fingerprint=scores.items_fingerprint,
         dropped_models=completed.dropped_models,
         dropped_items=completed.dropped_items,
+        quality=assess(scores),
     )
 
 

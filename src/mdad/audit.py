@@ -1,0 +1,199 @@
+"""Audit: how far apart two models must be before micro-benchmarks rank them correctly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mdad import measures
+from mdad._checks import check_real
+from mdad.experiment import Experiment
+from mdad.report.summary import summarize
+from mdad.results import Results
+from mdad.runner import run_experiment
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+
+    from mdad.experiment import SplitKind
+    from mdad.intervals import Interval
+    from mdad.measures import Rule, Ties
+    from mdad.methods import Form
+    from mdad.report.summary import AuditSummary
+    from mdad.scores import Aggregate, ScoreMatrix
+
+__all__ = ["Audit", "audit"]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Results of an audit, and the measures computed from them; nothing is run again.
+
+    Scores, gaps and MDADs are in the unit of the score matrix (0/1 scores: fractions).
+    """
+
+    results: Results
+
+    def mdad(
+        self,
+        rule: Rule = "monotone",
+        *,
+        threshold: float = measures.AGREEMENT_THRESHOLD,
+        items: Sequence[str] = ("seen", "unseen"),
+        ties: Ties = "wrong",
+        interval: Interval | None = None,
+    ) -> pd.DataFrame:
+        """MDAD of every method and size; see :func:`mdad.measures.mdad`."""
+        return measures.mdad(
+            self.results, rule=rule, threshold=threshold, items=items, ties=ties, interval=interval
+        )
+
+    def agreement(
+        self,
+        *,
+        items: Sequence[str] = ("seen", "unseen"),
+        ties: Ties = "wrong",
+        interval: Interval | None = None,
+    ) -> pd.DataFrame:
+        """Mean agreement of every method and size; see :func:`mdad.measures.agreement`."""
+        return measures.agreement(self.results, items=items, ties=ties, interval=interval)
+
+    def errors(
+        self,
+        *,
+        items: Sequence[str] = ("seen", "unseen"),
+        interval: Interval | None = None,
+    ) -> pd.DataFrame:
+        """Estimation error and Kendall's tau-b; see :func:`mdad.measures.errors`."""
+        return measures.errors(self.results, items=items, interval=interval)
+
+    def curve(
+        self,
+        method: str,
+        size: int,
+        *,
+        items: str = "seen",
+        ties: Ties = "wrong",
+        interval: Interval | None = None,
+    ) -> pd.DataFrame:
+        """Agreement by full-score gap; see :func:`mdad.measures.agreement_curve`."""
+        return measures.agreement_curve(
+            self.results, method, size, items=items, ties=ties, interval=interval
+        )
+
+    def trust(
+        self,
+        method: str,
+        size: int,
+        *,
+        items: str = "seen",
+        interval: Interval = measures.RUNS_ONLY,
+    ) -> pd.DataFrame:
+        """Trust by observed gap; see :func:`mdad.measures.trust_curve`."""
+        return measures.trust_curve(self.results, method, size, items=items, interval=interval)
+
+    def smallest_trustworthy_gap(
+        self,
+        probability: float = 0.95,
+        *,
+        items: Sequence[str] = ("seen", "unseen"),
+        interval: Interval = measures.RUNS_ONLY,
+    ) -> pd.DataFrame:
+        """Observed gap to trust; see :func:`mdad.measures.smallest_trustworthy_gap`."""
+        return measures.smallest_trustworthy_gap(
+            self.results, probability=probability, items=items, interval=interval
+        )
+
+    def summary(
+        self,
+        rule: Rule = "monotone",
+        *,
+        threshold: float = measures.AGREEMENT_THRESHOLD,
+        ties: Ties = "wrong",
+        interval: Interval | None = None,
+    ) -> AuditSummary:
+        """Everything a report says, as plain numbers and sentences; in points."""
+        return summarize(self.results, rule=rule, threshold=threshold, ties=ties, interval=interval)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report: one HTML file that needs no network.
+
+        Raises
+        ------
+        ResultsError
+            when the file cannot be written.
+        """
+        from mdad.report.html import write_html  # noqa: PLC0415  # loads the chart library
+
+        return write_html(self.summary(), Path(path))
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Write the results: settings and one Parquet shard per run."""
+        self.results.save(directory)
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Audit:
+        """Read what :meth:`save`, or ``audit(..., out=directory)``, wrote."""
+        return cls(Results.load(directory))
+
+
+def audit(
+    scores: ScoreMatrix,
+    *,
+    methods: Sequence[str] = (),
+    sizes: Sequence[int] = (),
+    runs: int = 50,
+    n_source: int | None = None,
+    n_target: int | None = None,
+    split: SplitKind = "random",
+    aggregate: Aggregate = "micro",
+    form: Form = "default",
+    seed: int = 0,
+    max_missing: float = 0.05,
+    n_jobs: int = 1,
+    out: str | os.PathLike[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Audit:
+    """Measure how far micro-benchmarks of this benchmark can be trusted.
+
+    Parameters
+    ----------
+    scores : models x items; 15 models or more
+    methods, sizes, runs, n_source, n_target, split, aggregate, form, seed : see
+        :class:`mdad.experiment.Experiment`
+    max_missing : models that miss more than this share of the items are dropped, then items that
+        are still incomplete; the report lists both
+    n_jobs, out, progress : see :func:`mdad.runner.run_experiment`
+
+    Raises
+    ------
+    ScoresError, SettingError, MethodError
+        when the experiment cannot be done on these scores.
+    ResultsError
+        when ``out`` holds another experiment or cannot be written.
+
+    Examples
+    --------
+    >>> from mdad.datasets import simulate
+    >>> result = audit(simulate(n_models=40, n_items=200, seed=1), sizes=[20, 50], runs=5)
+    >>> table = result.mdad(items=["seen"])
+    >>> bool(table.mdad[0] > table.mdad[1])
+    True
+    """
+    experiment = Experiment(
+        methods=tuple(methods),
+        sizes=tuple(sizes),
+        runs=runs,
+        n_source=n_source,
+        n_target=n_target,
+        split=split,
+        aggregate=aggregate,
+        form=form,
+        seed=seed,
+    )
+    completed = scores.complete(check_real("max_missing", max_missing, 0, 1))
+    return Audit(run_experiment(completed, experiment, out=out, n_jobs=n_jobs, progress=progress))

@@ -1,0 +1,90 @@
+"""What a reader of results should know about the scores behind them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mdad.scores import ScoreMatrix
+
+__all__ = ["Quality", "assess", "copy_groups"]
+
+MAX_DIFFERENT = 0.01
+MIN_SHARED = 0.9
+SAMPLE_ITEMS = 2000
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Copies and dead items in a score matrix.
+
+    Parameters
+    ----------
+    copied_models : models that answer exactly like another one
+    surplus_models : how many of them could go without losing a distinct model
+    near_copies : further models that differ from another on at most 1 % of the items, with at
+        least 90 % of either's mistakes shared (0/1 scores only; judged on at most 2,000 items)
+    constant_items : items on which all models score the same; they never tell two models apart
+    duplicate_items : items that all models answer exactly as another item, constant ones apart
+    copies : the largest groups of models with identical answers, at most five
+    """
+
+    copied_models: int = 0
+    surplus_models: int = 0
+    near_copies: int = 0
+    constant_items: int = 0
+    duplicate_items: int = 0
+    copies: tuple[tuple[str, ...], ...] = ()
+
+
+def assess(scores: ScoreMatrix) -> Quality:
+    """Count copies and dead items of a complete matrix."""
+    groups = copy_groups(scores)
+    copied = {model for group in groups for model in group}
+    constant = (scores.values == scores.values[:1]).all(axis=0)
+    columns = _groups(scores.values.T[~constant])
+    largest = sorted(groups, key=len, reverse=True)[:5]
+    return Quality(
+        copied_models=len(copied),
+        surplus_models=len(copied) - len(groups),
+        near_copies=len(_near_copies(scores) - copied),
+        constant_items=int(constant.sum()),
+        duplicate_items=sum(len(group) for group in columns),
+        copies=tuple(group[:5] for group in largest),
+    )
+
+
+def copy_groups(scores: ScoreMatrix) -> list[tuple[str, ...]]:
+    """Groups of models with identical scores on every item, in alphabetical order."""
+    groups = [tuple(scores.models[row] for row in rows) for rows in _groups(scores.values)]
+    return sorted(tuple(sorted(group)) for group in groups)
+
+
+def _groups(rows: Iterable[np.ndarray]) -> list[list[int]]:
+    """Positions of rows that occur more than once, by content."""
+    places: dict[bytes, list[int]] = defaultdict(list)
+    for position, row in enumerate(rows):
+        places[hashlib.blake2b(row.tobytes(), digest_size=16).digest()].append(position)
+    return [group for group in places.values() if len(group) > 1]
+
+
+def _near_copies(scores: ScoreMatrix) -> set[str]:
+    if scores.kind != "correctness":
+        return set()
+    step = max(1, scores.n_items // SAMPLE_ITEMS)
+    right = scores.values[:, ::step].astype(np.float32)
+    wrong = 1 - right
+    both_wrong, both_right = wrong @ wrong.T, right @ right.T
+    n_items = right.shape[1]
+    either_wrong = n_items - both_right
+    different = either_wrong - both_wrong
+    near = (different <= MAX_DIFFERENT * n_items) & (both_wrong >= MIN_SHARED * either_wrong)
+    np.fill_diagonal(near, val=False)
+    return {scores.models[row] for row in np.flatnonzero(near.any(axis=1))}

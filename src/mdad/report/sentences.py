@@ -1,0 +1,229 @@
+"""Plain sentences: what the numbers of an audit mean for the person who reads them."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from mdad._checks import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from mdad.intervals import Interval
+    from mdad.report.summary import Row
+    from mdad.results import ScoresFacts, Spec
+
+WANTED_GAP = 2.0
+"""Points: the gap the advice names a size for, when the audit can resolve it."""
+
+
+def points(value: float) -> str:
+    """A gap in points: 3.5 -> '3.5 points', 1 -> '1 point'."""
+    text = f"{value:.1f}".removesuffix(".0")
+    return f"{text} point{'' if text == '1' else 's'}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage; a small or almost whole one does not become 0 or 100.
+
+    >>> percent(0.384), percent(0.001), percent(0.9999)
+    ('38 %', 'less than 1 %', 'more than 99 %')
+    """
+    if 0 < share < 0.01:  # noqa: PLR2004  # one per cent
+        return "less than 1 %"
+    if 0.99 < share < 1:  # noqa: PLR2004
+        return "more than 99 %"
+    return f"{share:.0%}".replace("%", " %")
+
+
+def advice(rows: Sequence[Row], gaps: npt.NDArray[np.float64], threshold: float) -> tuple[str, ...]:
+    """The answer first: MDAD at a middle size, how many pairs that leaves, what 2 points take.
+
+    Parameters
+    ----------
+    rows : of the audit
+    gaps : of all pairs of models, in points
+    threshold : agreement to be reached
+    """
+    seen = [row for row in rows if row.items == "seen"]
+    base = [row for row in seen if row.method == seen[0].method]
+    middle = min(base, key=lambda row: abs(math.log(row.size / 100)))
+    return tuple(
+        filter(
+            None,
+            (
+                _reliable_gap(middle, threshold),
+                _closer(middle, gaps),
+                _size_for(base, WANTED_GAP),
+                _best(seen, middle.size),
+                _ability(rows, middle),
+            ),
+        )
+    )
+
+
+def _reliable_gap(row: Row, threshold: float) -> str:
+    how = _named(row)
+    if row.mdad.value is None:
+        return (
+            f"With {how} no gap found between two of these models is ranked correctly with "
+            f"probability {threshold:g}: take more items."
+        )
+    low, high = row.mdad.low, row.mdad.high
+    between = ""
+    if low is not None:
+        between = (
+            f" (95 % interval {low:.1f} to {'beyond reach' if high is None else f'{high:.1f}'})"
+        )
+    return (
+        f"With {how} two models must be {points(row.mdad.value)} apart before the "
+        f"micro-benchmark ranks them correctly with probability {threshold:g}{between}."
+    )
+
+
+def _closer(row: Row, gaps: npt.NDArray[np.float64]) -> str:
+    if not len(gaps):
+        return ""
+    share = 1.0 if row.mdad.value is None else float((gaps < row.mdad.value).mean())
+    return (
+        f"{percent(share).capitalize()} of the {counted(len(gaps), 'pair')} of models here are "
+        "closer than that: their order is not reliably preserved."
+    )
+
+
+def size_for_gap(rows: Sequence[Row], gap: float) -> float | None:
+    """Size whose MDAD is ``gap``, between the audited sizes (log-log); None outside them."""
+    known = [(row.size, row.mdad.value) for row in rows if row.mdad.value]
+    for (small, wide), (large, narrow) in pairwise(known):
+        if narrow <= gap <= wide:
+            if wide == narrow:
+                return float(small)
+            share = math.log(wide / gap) / math.log(wide / narrow)
+            return math.exp(math.log(small) + share * math.log(large / small))
+    return None
+
+
+def _size_for(rows: Sequence[Row], gap: float) -> str:
+    size = size_for_gap(rows, gap)
+    known = [row for row in rows if row.mdad.value is not None]
+    if size is not None:
+        return f"For {points(gap)} take about {_rounded(size):,} items."
+    if known and known[0].mdad.value is not None and known[0].mdad.value < gap:
+        return f"{counted(known[0].size, 'item')} are enough for {points(gap)}."
+    largest = rows[-1]
+    return f"For {points(gap)} more than {counted(largest.size, 'item')} are needed."
+
+
+def _rounded(size: float) -> int:
+    """Two significant digits, upwards."""
+    step = 10 ** max(0, math.floor(math.log10(size)) - 1)
+    return int(math.ceil(size / step) * step)
+
+
+def _best(rows: Sequence[Row], size: int) -> str:
+    """Name the method with the smallest MDAD at this size when its interval is apart."""
+    at_size = [row for row in rows if row.size == size and row.mdad.value is not None]
+    if len(at_size) < 2:  # noqa: PLR2004  # nothing to compare
+        return ""
+    first, best = at_size[0], min(at_size, key=lambda row: row.mdad.value or math.inf)
+    apart = (
+        best is not first
+        and best.mdad.high is not None
+        and first.mdad.low is not None
+        and best.mdad.high < first.mdad.low
+    )
+    if not apart:
+        return f"No other method audited is clearly better than {first.method} at this size."
+    return f"{best.method} does better: {points(best.mdad.value or 0)} with {best.size} items."
+
+
+def _ability(rows: Sequence[Row], middle: Row) -> str:
+    twin = next(
+        (
+            row
+            for row in rows
+            if row.items == "unseen" and (row.method, row.size) == (middle.method, middle.size)
+        ),
+        None,
+    )
+    if twin is None:
+        return ""
+    shown = "is not reached" if twin.mdad.value is None else f"is {points(twin.mdad.value)}"
+    return (
+        "That speaks of the pool the items were drawn from; for the ability behind it (unseen "
+        f"items of the same kind) the MDAD {shown}."
+    )
+
+
+def _named(row: Row) -> str:
+    how = "random items" if row.method == "random" else f"items chosen by {row.method}"
+    return f"{row.size} {how}"
+
+
+def scope_notes(spec: Spec, interval: Interval, ties: str, threshold: float) -> tuple[str, ...]:
+    """Which split, item sets and truth the numbers are for."""
+    experiment, scores = spec.experiment, spec.scores
+    truth = {
+        "runs": "intervals say what more runs on these very models would give",
+        "models": "intervals resample models and runs: they speak about models like these",
+    }[interval.unit]
+    full = {
+        "micro": "all items count the same",
+        "macro": "all subtasks count the same",
+    }[experiment.aggregate]
+    lines = [
+        (
+            f"{counted(experiment.runs, 'run')}; in each, {experiment.n_target} target models are "
+            f"compared and {experiment.n_source} other source models may be used to choose items "
+            f"({experiment.split} split). {scores.n_models:,} models x {scores.n_items:,} items."
+        ),
+        (
+            "seen: full scores on the half of the items that could be chosen; unseen: on the "
+            f"other half. Full score: {full}. MDAD: agreement {threshold:g} reached by an isotonic "
+            f"fit; an estimated tie counts as {'wrong' if ties == 'wrong' else 'half right'}."
+        ),
+        f"{interval.level:.0%} {truth}.".replace("%", " %"),
+    ]
+    if experiment.form == "paper":
+        lines.append("Methods in the form the paper's code runs.")
+    return tuple(lines)
+
+
+def data_notes(scores: ScoresFacts) -> tuple[str, ...]:
+    """Copies, dead items, dropped models and items, and whether the scores are simulated."""
+    quality, notes = scores.quality, []
+    if scores.simulated:
+        notes.append("The scores are simulated; no real model answered anything.")
+    if scores.dropped_models:
+        notes.append(_dropped("model", scores.dropped_models, "miss more than the allowed share"))
+    if scores.dropped_items:
+        notes.append(_dropped("item", scores.dropped_items, "were not scored for every model"))
+    if quality.copied_models:
+        notes.append(
+            f"{counted(quality.copied_models, 'model')} answer exactly like another one "
+            f"({quality.surplus_models} could go); copies on both sides of a split flatter methods "
+            "that learn from source models."
+        )
+    if quality.near_copies:
+        notes.append(f"{counted(quality.near_copies, 'further model')} are near copies of others.")
+    if quality.constant_items:
+        notes.append(
+            f"{counted(quality.constant_items, 'item')} are answered alike by all models and tell "
+            "none apart."
+        )
+    if quality.duplicate_items:
+        notes.append(
+            f"{counted(quality.duplicate_items, 'item')} have exactly the scores of another item."
+        )
+    return tuple(notes)
+
+
+def _dropped(kind: str, ids: Sequence[str], why: str) -> str:
+    from mdad._checks import listed  # noqa: PLC0415
+
+    return f"Dropped {counted(len(ids), kind)} that {why}: {listed(ids)}."

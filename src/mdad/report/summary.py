@@ -1,0 +1,244 @@
+"""Everything a report on an audit says, as plain numbers and sentences, in points."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from mdad import measures
+from mdad._pairs import pair_differences
+from mdad.intervals import Interval
+from mdad.report.sentences import advice, data_notes, scope_notes
+
+if TYPE_CHECKING:
+    from mdad.measures import Rule, Ties
+    from mdad.results import Results, Spec
+
+__all__ = ["AuditSummary", "Curve", "CurvePoint", "Estimate", "Row", "summarize"]
+
+Claim = Literal["seen", "unseen"]
+CLAIMS: tuple[Claim, ...] = ("seen", "unseen")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its interval; None = not reached in the data (or not defined)."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method at one size, on one item set. Gaps and errors in points.
+
+    ``observed_gap_95`` and ``observed_gap_80``: the observed gap from which a ranking is right
+    with probability 0.95 and 0.8.
+    """
+
+    method: str
+    size: int
+    items: str
+    mdad: Estimate
+    agreement: Estimate
+    agreement_ties_half: float
+    observed_gap_95: Estimate
+    observed_gap_80: float | None
+    error: Estimate
+    kendall_tau: Estimate
+    unresolved: float
+    n_pairs: int
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """Agreement in one half-point bin of the gap."""
+
+    gap: float
+    agreement: float
+    low: float | None
+    high: float | None
+    fit: float
+    n_pairs: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Agreement (or trust) against the gap, for one method, size and item set."""
+
+    method: str
+    size: int
+    items: str
+    points: tuple[CurvePoint, ...]
+
+
+@dataclass(frozen=True)
+class AuditSummary:
+    """What a report on an audit says.
+
+    Parameters
+    ----------
+    title : name of the benchmark
+    answer : the plain sentences at the top
+    scope : what the numbers speak about: split, item sets, truth of the intervals, tie rule
+    notes : on the data: copies, dead items, what was dropped
+    rows, agreement_curves, trust_curves : the numbers
+    full_scores : of every model that was a target in some run, on all items, in points above the
+        lower end of the range, ascending
+    pair_gaps : number of pairs of these models in each half-point bin of the gap
+    threshold, rule, ties, level, unit : how the numbers were formed
+    spec : experiment and scores, for provenance
+    """
+
+    title: str
+    simulated: bool
+    answer: tuple[str, ...]
+    scope: tuple[str, ...]
+    notes: tuple[str, ...]
+    rows: tuple[Row, ...]
+    agreement_curves: tuple[Curve, ...]
+    trust_curves: tuple[Curve, ...]
+    full_scores: tuple[float, ...]
+    pair_gaps: tuple[int, ...]
+    threshold: float
+    rule: str
+    ties: str
+    level: float
+    unit: str
+    spec: dict[str, Any]
+
+
+def summarize(
+    results: Results,
+    *,
+    rule: Rule = "monotone",
+    threshold: float = measures.AGREEMENT_THRESHOLD,
+    ties: Ties = "wrong",
+    interval: Interval | None = None,
+) -> AuditSummary:
+    """Compute everything a report says.
+
+    Parameters
+    ----------
+    results : of an audit
+    rule, threshold, ties, interval : see :func:`mdad.measures.mdad`
+    """
+    interval = interval or Interval()
+    rows = _rows(results, rule, threshold, ties, interval)
+    scores = _all_scores(results)
+    gaps = np.abs(pair_differences(scores))
+    point = results.spec.scores.point
+    low = results.spec.scores.score_range[0]
+    return AuditSummary(
+        title=results.spec.scores.name or "score matrix",
+        simulated=results.spec.scores.simulated,
+        answer=advice(rows, gaps / point, threshold),
+        scope=scope_notes(results.spec, interval, ties, threshold),
+        notes=data_notes(results.spec.scores),
+        rows=rows,
+        agreement_curves=_curves(results, "agreement", ties, interval),
+        trust_curves=_curves(results, "trust", ties, interval),
+        full_scores=tuple(((np.sort(scores) - low) / point).round(6).tolist()),
+        pair_gaps=tuple(np.bincount(np.floor(gaps / point * 2 + 1e-9).astype(int)).tolist()),
+        threshold=threshold,
+        rule=rule,
+        ties=ties,
+        level=interval.level,
+        unit=interval.unit,
+        spec=_spec(results.spec),
+    )
+
+
+def _spec(spec: Spec) -> dict[str, Any]:
+    import msgspec  # noqa: PLC0415  # only needed here
+
+    document: dict[str, Any] = msgspec.json.decode(spec.to_json())
+    return document
+
+
+def _all_scores(results: Results) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Full score on all items of every model that was a target in some run."""
+    scores = np.empty(len(results.models))
+    scores[results.target] = results.full("all")
+    return scores
+
+
+def _rows(
+    results: Results, rule: Rule, threshold: float, ties: Ties, interval: Interval
+) -> tuple[Row, ...]:
+    point = results.spec.scores.point
+    none = Interval(interval.unit, interval.level, 0)
+    by_runs = Interval("runs", interval.level, interval.n_resamples)
+    gap95 = measures.smallest_trustworthy_gap(results, interval=by_runs, items=CLAIMS)
+    gap80 = measures.smallest_trustworthy_gap(results, probability=0.8, interval=none, items=CLAIMS)
+    half = measures.agreement(results, ties="half", interval=none, items=CLAIMS)
+    mdads = measures.mdad(
+        results, rule=rule, threshold=threshold, ties=ties, interval=interval, items=CLAIMS
+    )
+    agreements = measures.agreement(results, ties=ties, interval=interval, items=CLAIMS)
+    errors = measures.errors(results, interval=interval, items=CLAIMS)
+    tables = (mdads, agreements, half, gap95, gap80, errors)
+    return tuple(
+        Row(
+            method=mdad.method,
+            size=mdad.size,
+            items=mdad.items,
+            mdad=_estimate(mdad.mdad, mdad.low, mdad.high, point),
+            agreement=_estimate(agree.agreement, agree.low, agree.high),
+            agreement_ties_half=agree_half.agreement,
+            observed_gap_95=_estimate(trust.gap, trust.low, trust.high, point),
+            observed_gap_80=_number(trust80.gap, point),
+            error=_estimate(error.error, error.error_low, error.error_high, point),
+            kendall_tau=_estimate(error.kendall_tau, error.tau_low, error.tau_high),
+            unresolved=mdad.unresolved,
+            n_pairs=mdad.n_pairs,
+        )
+        for mdad, agree, agree_half, trust, trust80, error in zip(
+            *(_records(table) for table in tables), strict=True
+        )
+    )
+
+
+def _records(table: Any) -> Any:
+    return table.itertuples()
+
+
+def _curves(
+    results: Results, kind: Literal["agreement", "trust"], ties: Ties, interval: Interval
+) -> tuple[Curve, ...]:
+    point = results.spec.scores.point
+    curves = []
+    for method in results.experiment.methods:
+        for size in results.experiment.sizes:
+            for items in CLAIMS:
+                if kind == "agreement":
+                    table = measures.agreement_curve(
+                        results, method, size, items=items, ties=ties, interval=interval
+                    )
+                else:
+                    table = measures.trust_curve(results, method, size, items=items)
+                points = (
+                    CurvePoint(
+                        round(record.gap / point, 6),
+                        round(getattr(record, kind), 5),
+                        _number(record.low),
+                        _number(record.high),
+                        round(record.fit, 5),
+                        record.n_pairs,
+                    )
+                    for record in _records(table)
+                )
+                curves.append(Curve(method, size, items, tuple(points)))
+    return tuple(curves)
+
+
+def _number(value: float, unit: float = 1.0) -> float | None:
+    return float(round(value / unit, 5)) if math.isfinite(value) else None
+
+
+def _estimate(value: float, low: float, high: float, unit: float = 1.0) -> Estimate:
+    return Estimate(_number(value, unit), _number(low, unit), _number(high, unit))
