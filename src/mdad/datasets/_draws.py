@@ -159,8 +159,6 @@ def ability_at(
     population: Population, profile: npt.NDArray[np.float64], target: npt.NDArray[np.float64]
 ) -> FloatArray:
     """General ability at which a model of this profile has the expected accuracy; bisection."""
-    from mdad.datasets._population import guessed  # noqa: PLC0415  # the two modules need each other
-
     n_items = population.n_items
     probe = np.unique(np.linspace(0, n_items - 1, min(n_items, PROBE_ITEMS)).astype(np.intp))
     loading, guessing = population.discrimination[probe], population.guessing[probe]
@@ -172,6 +170,17 @@ def ability_at(
         low, high = np.where(reached, low, middle), np.where(reached, middle, high)
     result: FloatArray = ((low + high) / 2).astype(np.float32)
     return result
+
+
+def guessed(logits: FloatArray, guessing: FloatArray) -> FloatArray:
+    """Success probabilities of these logits with a guessing floor; overwrites the logits."""
+    # Beyond 30 the sigmoid is flat in float32, and exp stays far from overflow.
+    np.clip(logits, -30, 30, out=logits)
+    np.exp(np.negative(logits, out=logits), out=logits)
+    logits += 1
+    np.divide(1 - guessing, logits, out=logits)
+    logits += guessing
+    return logits
 
 
 def _info(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mdad._checks import check_int
 from mdad._rng import Stream
-from mdad.datasets._draws import SimulatedModels, draw_abilities
+from mdad.datasets._draws import SimulatedModels, draw_abilities, guessed
 from mdad.scores import ScoreMatrix
 
 if TYPE_CHECKING:
@@ -190,17 +190,6 @@ class Population:
         if self.settings.n_options is not None:
             table["n_options"] = self.n_options
         return pd.DataFrame(table, index=list(self.items))
-
-
-def guessed(logits: FloatArray, guessing: FloatArray) -> FloatArray:
-    """Success probabilities of these logits with a guessing floor; overwrites the logits."""
-    # Beyond 30 the sigmoid is flat in float32, and exp stays far from overflow.
-    np.clip(logits, -30, 30, out=logits)
-    np.exp(np.negative(logits, out=logits), out=logits)
-    logits += 1
-    np.divide(1 - guessing, logits, out=logits)
-    logits += guessing
-    return logits
 
 
 def _range(rows: slice) -> range:

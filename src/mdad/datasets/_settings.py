@@ -114,6 +114,8 @@ class SimulationSettings:
         if self.n_items is not None:
             check_int("n_items", self.n_items, 1)
         if isinstance(self.subtasks, Mapping):
+            if not self.subtasks:
+                raise SettingError("subtasks has no names; give at least one, or None.")
             for label, size in self.subtasks.items():
                 check_int(f"the size of subtask {label!r}", size, 1)
             total = sum(self.subtasks.values())
@@ -138,6 +140,8 @@ class SimulationSettings:
                 check_int(f"n_options of subtask {label!r}", number, 2)
         elif self.n_options is not None:
             check_int("n_options", self.n_options, 2)
+        elif self.guessing != 1:
+            raise SettingError("guessing has no effect on free answers; give n_options too.")
 
     @property
     def total_items(self) -> int:
