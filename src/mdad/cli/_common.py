@@ -1,0 +1,142 @@
+"""What every command shares: reading scores, options as lists, progress, output, errors."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from mdad.errors import FormatError, SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.console import Console
+
+    from mdad.scores import ScoreMatrix
+
+FILE_HELP = (
+    "Table of models x items (CSV, TSV, Parquet, JSONL; .gz allowed), a directory written by "
+    "`mdad convert`, or the name of a data set (`mdad datasets`)."
+)
+
+FileArgument = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)]
+ItemsOption = Annotated[
+    Path | None,
+    typer.Option("--items", help="Table of items: item_id, subtask and other columns."),
+]
+ModelsOption = Annotated[
+    Path | None,
+    typer.Option("--models-file", help="Table of models: model, family and other columns."),
+]
+ProbabilitiesOption = Annotated[
+    Path | None,
+    typer.Option("--probabilities", help="Table of the probability of the right answer."),
+]
+RangeOption = Annotated[
+    tuple[float, float] | None,
+    typer.Option("--score-range", help="Lowest and highest possible score, as in `0 100`."),
+]
+OrientationOption = Annotated[
+    str | None,
+    typer.Option("--orientation", help="models-rows or models-columns, when it cannot be told."),
+]
+FormatOption = Annotated[
+    str | None, typer.Option("--format", help="Read the file as this format instead of guessing.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+def fail(message: str, code: int = 2) -> NoReturn:
+    """Print one paragraph to the error stream and exit."""
+    typer.echo(f"mdad: {message}", err=True)
+    sys.exit(code)
+
+
+def read_scores(file: str, **options: Any) -> ScoreMatrix:
+    """Scores from a file, a directory or the name of a data set.
+
+    Raises
+    ------
+    FormatError
+        when there is no such file and no such data set.
+    """
+    from mdad import datasets, loaders  # noqa: PLC0415  # slow to import
+
+    if Path(file).exists():
+        return loaders.load(file, **{k: v for k, v in options.items() if v is not None})
+    if file in datasets.names():
+        given = [name for name, value in options.items() if value is not None]
+        if given:
+            raise SettingError(
+                f"the data set {file!r} is complete as it is; leave out "
+                f"{', '.join('--' + name.replace('_', '-') for name in given)}."
+            )
+        return datasets.load(file)
+    raise FormatError(
+        f"there is no file {file!r} and no data set of that name. Data sets: "
+        f"{', '.join(datasets.names())}."
+    )
+
+
+def names_of(option: str | None) -> tuple[str, ...]:
+    """The parts of a comma-separated option."""
+    if option is None:
+        return ()
+    return tuple(part.strip() for part in option.split(",") if part.strip())
+
+
+def numbers_of(name: str, option: str | None) -> tuple[int, ...]:
+    """The parts of a comma-separated option as whole numbers.
+
+    Raises
+    ------
+    SettingError
+        when a part is not one.
+    """
+    try:
+        return tuple(int(part) for part in names_of(option))
+    except ValueError:
+        raise SettingError(
+            f"{name} takes whole numbers separated by commas, as in 25,50,100; got {option!r}."
+        ) from None
+
+
+def console(*, error: bool = False) -> Console:
+    """A console on the output or the error stream."""
+    from rich.console import Console  # noqa: PLC0415  # slow to import
+
+    return Console(stderr=error, highlight=False)
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on the error stream, when that is a terminal."""
+    from rich import progress  # noqa: PLC0415  # slow to import
+
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeRemainingColumn(),
+    )
+    terminal = console(error=True)
+    with progress.Progress(
+        *columns, console=terminal, transient=True, disable=not terminal.is_terminal
+    ) as bar:
+        task = bar.add_task(label, total=None)
+
+        def report(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield report
+
+
+def print_json(document: Any) -> None:
+    """Print a document as JSON; numbers that do not exist are null."""
+    import msgspec  # noqa: PLC0415  # only needed here
+
+    typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
