@@ -15,7 +15,8 @@ def arrow() -> tuple[Any, Any]:
 
 def arrow_errors() -> tuple[type[Exception], ...]:
     """What pyarrow raises on bytes that are not the file they are taken for."""
-    return arrow()[0].ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError
+    known = (OSError, ValueError, KeyError, TypeError, OverflowError, MemoryError)
+    return (arrow()[0].ArrowException, *known)
 
 
 def first_line(error: Exception) -> str:

@@ -162,7 +162,7 @@ def _open(path: Path, *, ids_as_codes: bool = False) -> Any:
 
 def is_parquet_store(path: str | os.PathLike[str]) -> bool:
     """Whether this is a Parquet file that carries the description of a score matrix."""
-    pa, pq = arrow()
+    _, pq = arrow()
     path = Path(path)
     if not path.is_file():
         return False
