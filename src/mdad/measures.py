@@ -54,6 +54,7 @@ Rule = Literal["monotone", "first", "reference"]
 FloatArray = npt.NDArray[np.float64]
 
 AGREEMENT_THRESHOLD = 0.8
+EDGE = 1e-9
 MIN_PAIRS = 30
 """Pairs a bin needs before the rule "first" believes its mean."""
 
@@ -191,7 +192,8 @@ def unresolved_share(gaps: npt.ArrayLike, mdad: float) -> float:
     sizes = np.abs(np.asarray(gaps, dtype=np.float64))
     if np.isnan(mdad):
         return 1.0
-    return float((sizes < mdad).mean())
+    # A gap at the MDAD is not below it, whichever way its last digit was rounded.
+    return float((sizes < mdad * (1 - EDGE)).mean())
 
 
 def errors(
@@ -335,9 +337,9 @@ def _weighted_mean(values: FloatArray, target: npt.NDArray[np.intp], weights: An
         per_run = values.mean(axis=1)
         plain: FloatArray = (weights.runs @ per_run) / weights.runs.sum(axis=1)
         return plain
-    each = (weights.runs[:, :, None] * weights.models[:, target]).reshape(len(weights.runs), -1)
+    each = weights.runs[:, :, None] * weights.models[:, target]
     with np.errstate(invalid="ignore"):
-        mean: FloatArray = (each @ values.ravel()) / each.sum(axis=1)
+        mean: FloatArray = np.tensordot(each, values, axes=2) / each.sum(axis=(1, 2))
     return mean
 
 
