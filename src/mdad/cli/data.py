@@ -117,7 +117,7 @@ def methods_command(json_: JsonOption = False) -> None:
     from mdad.methods import METHODS  # noqa: PLC0415  # slow to import
 
     rows = [
-        {"name": name, "what": info.summary, "reads": info.reads, "paper_form": info.paper_form}
+        {"name": name, "what": info.help, "reads": info.reads, "paper_form": info.paper_form}
         for name, info in METHODS.items()
     ]
     if json_:

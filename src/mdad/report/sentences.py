@@ -11,9 +11,6 @@ from mdad._checks import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    import numpy.typing as npt
-
     from mdad.intervals import Interval
     from mdad.report.summary import Row
     from mdad.results import ScoresFacts, Spec
@@ -32,22 +29,21 @@ def percent(share: float) -> str:
     """A share as a percentage; a small or almost whole one does not become 0 or 100.
 
     >>> percent(0.384), percent(0.001), percent(0.9999)
-    ('38 %', 'less than 1 %', 'more than 99 %')
+    ('38 %', '<1 %', '>99 %')
     """
     if 0 < share < 0.01:  # noqa: PLR2004  # one per cent
-        return "less than 1 %"
+        return "<1 %"
     if 0.99 < share < 1:  # noqa: PLR2004
-        return "more than 99 %"
+        return ">99 %"
     return f"{share:.0%}".replace("%", " %")
 
 
-def advice(rows: Sequence[Row], gaps: npt.NDArray[np.float64], threshold: float) -> tuple[str, ...]:
+def advice(rows: Sequence[Row], threshold: float) -> tuple[str, ...]:
     """The answer first: MDAD at a middle size, how many pairs that leaves, what 2 points take.
 
     Parameters
     ----------
     rows : of the audit
-    gaps : of all pairs of models, in points
     threshold : agreement to be reached
     """
     seen = [row for row in rows if row.items == "seen"]
@@ -58,7 +54,7 @@ def advice(rows: Sequence[Row], gaps: npt.NDArray[np.float64], threshold: float)
             None,
             (
                 _reliable_gap(middle, threshold),
-                _closer(middle, gaps),
+                _closer(middle),
                 _size_for(base, WANTED_GAP),
                 _best(seen, middle.size),
                 _ability(rows, middle),
@@ -86,13 +82,12 @@ def _reliable_gap(row: Row, threshold: float) -> str:
     )
 
 
-def _closer(row: Row, gaps: npt.NDArray[np.float64]) -> str:
-    if not len(gaps):
+def _closer(row: Row) -> str:
+    if row.mdad.value is None:
         return ""
-    share = 1.0 if row.mdad.value is None else float((gaps < row.mdad.value).mean())
     return (
-        f"{percent(share).capitalize()} of the {counted(len(gaps), 'pair')} of models here are "
-        "closer than that: their order is not reliably preserved."
+        f"{percent(row.unresolved)} of the pairs compared are closer than that: their order is not "
+        "reliably preserved."
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from mdad import measures
-from mdad._pairs import pair_differences
+from mdad._pairs import pairs_of
 from mdad.intervals import Interval
 from mdad.report.sentences import advice, data_notes, scope_notes
 
@@ -37,7 +37,8 @@ class Row:
     """One method at one size, on one item set. Gaps and errors in points.
 
     ``observed_gap_95`` and ``observed_gap_80``: the observed gap from which a ranking is right
-    with probability 0.95 and 0.8.
+    with probability 0.95 and 0.8. ``unresolved``: share of the compared pairs, by their full
+    scores on this item set, closer than the MDAD.
     """
 
     method: str
@@ -56,9 +57,10 @@ class Row:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Agreement in one half-point bin of the gap."""
+    """Agreement in one half-point bin of the gap: its left edge, and the mean of its pairs."""
 
     gap: float
+    mean_gap: float
     agreement: float
     low: float | None
     high: float | None
@@ -89,7 +91,8 @@ class AuditSummary:
     rows, agreement_curves, trust_curves : the numbers
     full_scores : of every model that was a target in some run, on all items, in points above the
         lower end of the range, ascending
-    pair_gaps : number of pairs of these models in each half-point bin of the gap
+    pair_gaps : number of compared pairs, over all runs, in each half-point bin of the gap (full
+        scores on seen items)
     threshold, rule, ties, level, unit : how the numbers were formed
     spec : experiment and scores, for provenance
     """
@@ -130,20 +133,19 @@ def summarize(
     interval = interval or Interval()
     rows = _rows(results, rule, threshold, ties, interval)
     scores = _all_scores(results)
-    gaps = np.abs(pair_differences(scores))
     point = results.spec.scores.point
     low = results.spec.scores.score_range[0]
     return AuditSummary(
         title=results.spec.scores.name or "score matrix",
         simulated=results.spec.scores.simulated,
-        answer=advice(rows, gaps / point, threshold),
+        answer=advice(rows, threshold),
         scope=scope_notes(results.spec, interval, ties, threshold),
         notes=data_notes(results.spec.scores),
         rows=rows,
         agreement_curves=_curves(results, "agreement", ties, interval),
         trust_curves=_curves(results, "trust", ties, interval),
         full_scores=tuple(((np.sort(scores) - low) / point).round(6).tolist()),
-        pair_gaps=tuple(np.bincount(np.floor(gaps / point * 2 + 1e-9).astype(int)).tolist()),
+        pair_gaps=tuple(np.bincount(pairs_of(results, "seen").bins.ravel()).tolist()),
         threshold=threshold,
         rule=rule,
         ties=ties,
@@ -224,6 +226,7 @@ def _curves(
                 points = (
                     CurvePoint(
                         round(record.gap / point, 6),
+                        round(record.mean_gap / point, 4),
                         round(getattr(record, kind), 5),
                         _number(record.low),
                         _number(record.high),

@@ -5,19 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mdad.report.sentences import percent
+from mdad.report.summary import Estimate
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from mdad.report.summary import AuditSummary, Estimate, Row
+    from mdad.report.summary import AuditSummary, Row
+
+LEGEND = (
+    "MDAD in points, with its interval ('-': beyond the data). closer: share of the compared pairs "
+    "whose gap is below the MDAD. agreement: share of pairs ordered alike, ties wrong / half. "
+    "trust from: observed gap, in points, whose order is right with probability 0.95. The last "
+    "three are for seen items."
+)
 
 
 def render_terminal(summary: AuditSummary, console: Console) -> None:
     """Print a summary; the sentences come last, where they are read first."""
     simulated = " (simulated)" if summary.simulated else ""
     console.print(f"[bold]Audit of {_plain(summary.title)}{simulated}[/bold]")
-    console.print(_table(summary))
+    seen = [row for row in summary.rows if row.items == "seen"]
+    unseen = {(row.method, row.size): row for row in summary.rows if row.items == "unseen"}
+    for method in dict.fromkeys(row.method for row in seen):
+        rows = [(row, unseen.get((method, row.size))) for row in seen if row.method == method]
+        console.print(_table(method, rows))
+    console.print(LEGEND, style="dim")
     for line in (*summary.scope, *summary.notes):
         console.print(f"- {_plain(line)}", style="dim")
     console.print()
@@ -25,36 +38,21 @@ def render_terminal(summary: AuditSummary, console: Console) -> None:
         console.print(_plain(line))
 
 
-def _table(summary: AuditSummary) -> Table:
+def _table(method: str, rows: list[tuple[Row, Row | None]]) -> Table:
     from rich.table import Table  # noqa: PLC0415  # slow to import
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("method", overflow="fold")
-    for name in ("items", "MDAD seen", "MDAD unseen", "closer pairs", "agreement", "trust from"):
-        table.add_column(name, justify="right")
-    unseen = {(row.method, row.size): row for row in summary.rows if row.items == "unseen"}
-    last = ""
-    for row in summary.rows:
-        if row.items != "seen":
-            continue
-        twin = unseen.get((row.method, row.size))
+    table = Table(box=None, header_style="bold", title=_plain(method), title_justify="left")
+    for name in ("items", "MDAD seen", "MDAD unseen", "closer", "agreement", "trust from"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row, twin in rows:
         table.add_row(
-            _plain(row.method) if row.method != last else "",
             f"{row.size:,}",
             _estimate(row.mdad),
             "-" if twin is None else _estimate(twin.mdad),
             percent(row.unresolved),
             _agreement(row),
-            "not reached"
-            if row.observed_gap_95.value is None
-            else f"{row.observed_gap_95.value:.1f}",
+            _estimate(Estimate(row.observed_gap_95.value, None, None)),
         )
-        last = row.method
-    table.caption = (
-        "MDAD in points with its interval; closer pairs: target pairs below it; agreement (ties "
-        "half); trust from: observed gap right with probability 0.95. All but 'unseen': seen items."
-    )
-    table.caption_justify = "left"
     return table
 
 
@@ -68,7 +66,7 @@ def _estimate(estimate: Estimate) -> str:
 
 
 def _agreement(row: Row) -> str:
-    return f"{row.agreement.value or 0:.3f} ({row.agreement_ties_half:.3f})"
+    return f"{row.agreement.value or 0:.3f}/{row.agreement_ties_half:.3f}"
 
 
 def _plain(text: str) -> str:
