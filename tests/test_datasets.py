@@ -6,6 +6,8 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mdad.datasets import SimulationSettings, simulate, simulate_population
 from mdad.datasets._settings import SimulationOptions, proportional
@@ -262,6 +264,39 @@ def test_missing_cells_are_missing_in_both_layers():
     assert np.array_equal(absent, np.isnan(scores.probabilities))
     complete = simulate(n_models=60, n_items=200, seed=1)
     assert np.array_equal(scores.values[~absent], complete.values[~absent])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n_models=st.integers(1, 12),
+    n_items=st.integers(3, 30),
+    subtasks=st.none() | st.integers(1, 3),
+    n_dims=st.integers(1, 6),
+    families=st.integers(0, 4),
+    groups=st.integers(1, 2),
+    n_options=st.none() | st.integers(2, 12),
+    shares=st.tuples(*[st.floats(0, 0.9)] * 4),
+    seed=st.integers(0, 2**40),
+)
+def test_any_settings_give_consistent_layers(shares, **options):
+    near_copies, copy_redraws, family_effect, missing = shares
+    # A mean of .77 leaves room for two groups above a coin's chance of .5 or so.
+    scores = simulate(
+        near_copies=near_copies,
+        copy_redraws=copy_redraws,
+        family_effect=family_effect,
+        missing=missing,
+        accuracy_mean=0.77,
+        accuracy_sd=0.02,
+        group_gap=0.1,
+        guessing=0.5 if options["n_options"] else 1.0,
+        **options,
+    )
+    known = ~np.isnan(scores.values)
+    assert np.array_equal(known, ~np.isnan(scores.probabilities))
+    right, belief = scores.values[known] == 1, scores.probabilities[known]
+    assert right[belief > 0.5].all()
+    assert (belief[right] >= 1 / (options["n_options"] or 2) - 1e-6).all()
 
 
 def test_smallest_settings():
