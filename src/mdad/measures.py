@@ -321,13 +321,16 @@ def _first(
 
 def _reference(results: Results, threshold: float, items: Sequence[str]) -> pd.DataFrame:
     rows = []
+    low, high = results.spec.scores.score_range
     for item_set in items:
-        full = pair_differences(results.full(_item_set(item_set)))
+        # The algorithm knows no scale but [0, 1].
+        full = pair_differences(results.full(_item_set(item_set)) / (high - low))
         for cell, (method, size) in enumerate(_cells(results)):
             m, s = divmod(cell, len(results.experiment.sizes))
             value = reference_mdad(full, estimate_signs(results, m, s), threshold)
             share = unresolved_share(full.ravel(), value)
-            rows.append((method, size, item_set, value, np.nan, np.nan, full.size, share))
+            found = value * (high - low)
+            rows.append((method, size, item_set, found, np.nan, np.nan, full.size, share))
     return _frame(rows, "method size items mdad low high n_pairs unresolved")
 
 
