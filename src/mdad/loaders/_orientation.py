@@ -83,7 +83,8 @@ def orientation_of(
     for way in get_args(Orientation):
         if ways[way]:
             seen = way
-    if named and seen and named != seen:
+    # A name is believed unless both sides speak against it: checkpoints are numbered too.
+    if named and seen and named != seen and None not in looks:
         wrong = "models" if named == "models-rows" else "items"
         raise source.error(
             f"the matrix looks transposed: by its first column, {corner!r}, its rows are {wrong}, "
