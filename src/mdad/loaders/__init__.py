@@ -131,8 +131,8 @@ def load(
     if probabilities is not None:
         layer_file = _existing(probabilities)
         layer = _loader(layer_file, None)
-        taken = {"min_models": 1} if "min_models" in layer.options else {}
-        found = layer.load(layer_file, **taken)
+        taken = {"layer": "probability"} if "layer" in layer.options else {}
+        found = layer.load(layer_file, min_models=1, **taken)
         scores = _join.with_probabilities(scores, found, layer_file)
     if items is not None:
         scores = _join.with_items(scores, _existing_file(items))

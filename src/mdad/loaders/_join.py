@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mdad._checks import MAX_SHOWN, counted, listed
-from mdad.loaders._names import ROLES, Source, check_header, chosen, is_role, key
-from mdad.loaders._text import delimiter_of, head, lines, rows
+from mdad.loaders._names import ROLES, Source, check_header, first_named, is_role, key
+from mdad.loaders._text import head, table_rows
 from mdad.loaders._wide import Offenders, ragged_error
 
 if TYPE_CHECKING:
@@ -39,9 +39,8 @@ def read_labels(path: Path, role: str) -> pd.DataFrame:
     source = Source(path.name, "line")
     if head(path, source)[:4] == b"PAR1":
         return _parquet_labels(path, role)
-    first = next(line for line in lines(path, source) if line.strip())
-    body = rows(path, source, delimiter_of(path, source, first, None))
-    header = [name.strip() for name in next(body)[1]]
+    names, body = table_rows(path, source)
+    header = [name.strip() for name in names]
     check_header(source, header)
     column = _id_column(source, header, role)
     ids: list[str] = []
@@ -66,7 +65,7 @@ def read_labels(path: Path, role: str) -> pd.DataFrame:
 
 
 def _id_column(source: Source, header: Sequence[str], role: str) -> int:
-    column = chosen(source, header, role, {})
+    column = first_named(header, role)
     if column is None:
         raise source.error(
             f"no column of {role} ids among {listed(header)}. Name it {role} (or "
@@ -169,7 +168,7 @@ def with_items(scores: ScoreMatrix, path: Path) -> ScoreMatrix:
     check_same(source, info.index.tolist(), scores.items, "item")
     info = info.loc[list(scores.items)]
     names = [str(name) for name in info.columns]
-    column = chosen(source, names, "subtask", {})
+    column = first_named(names, "subtask")
     labels = scores.subtasks
     if column is not None:
         labels = tuple([str(label).strip() for label in info.iloc[:, column]])
@@ -179,7 +178,7 @@ def with_items(scores: ScoreMatrix, path: Path) -> ScoreMatrix:
                 f"{counted(len(bare), 'item')} without a subtask in column {names[column]!r}: "
                 f"{listed(bare)}. Every item needs one, or the column goes."
             )
-        if key(names[column]) == "subtask":
+        if key(names[column]) in ROLES["subtask"][:2]:
             info = info.drop(columns=info.columns[column])
     return scores._replace(
         subtasks=labels, item_info=info if len(info.columns) else scores.item_info
@@ -210,6 +209,10 @@ def with_probabilities(scores: ScoreMatrix, layer: ScoreMatrix, path: Path) -> S
     source = Source(path.name)
     check_same(source, layer.models, scores.models, "model")
     check_same(source, layer.items, scores.items, "item")
-    joined = layer.restrict(models=scores.models, items=scores.items).values.astype(np.float32)
+    layer = layer.restrict(models=scores.models, items=scores.items)
+    cells = layer.values if layer.probabilities is None else layer.probabilities
+    if ((cells < 0) | (cells > 1)).any():
+        raise source.error("it holds numbers outside [0, 1], which are no probabilities.")
+    joined = cells.astype(np.float32)
     joined.flags.writeable = False
     return scores._replace(probabilities=joined)

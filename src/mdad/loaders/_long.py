@@ -102,16 +102,16 @@ class Labels:
     """The subtask of each item; an item has one."""
 
     found: dict[int, str] = field(default_factory=dict)
-    wrong: Offenders = field(default_factory=Offenders)
+    wrong: dict[int, str] = field(default_factory=dict)
 
     def add(self, items: npt.NDArray[Any], labels: Sequence[str]) -> None:
         """Note the labels of some rows."""
         for code, label in dict.fromkeys(zip(items.tolist(), labels, strict=True)):
             text = label.strip()
             if not text:
-                self.wrong.add(f"item number {code + 1:,} has a row without one")
+                self.wrong.setdefault(code, "has a row without one")
             elif self.found.setdefault(code, text) != text:
-                self.wrong.add(f"item number {code + 1:,} is in {self.found[code]!r} and {text!r}")
+                self.wrong.setdefault(code, f"is in {self.found[code]!r} and {text!r}")
 
     def check(self, source: Source, items: tuple[str, ...]) -> tuple[str, ...] | None:
         """One label per item.
@@ -122,8 +122,11 @@ class Labels:
             when an item has none or several.
         """
         if self.wrong:
+            shown = Offenders()
+            for code, why in self.wrong.items():
+                shown.add(f"{shorten(items[code])} {why}")
             raise source.error(
-                f"every item must be in one subtask; {self.wrong}. Correct the rows, or leave the "
+                f"every item must be in one subtask; {shown}. Correct the rows, or leave the "
                 "column out and give an items file."
             )
         return tuple([self.found[code] for code in range(len(items))]) if self.found else None

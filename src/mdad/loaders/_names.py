@@ -7,6 +7,7 @@ underscore: ``Model Name`` is ``model_name``.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from mdad._checks import check_choice, counted, listed
 from mdad.errors import FormatError, SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 ROLES: dict[str, tuple[str, ...]] = {
     "model": ("model", "model_name", "model_id", "models", "system", "llm"),
@@ -71,6 +72,8 @@ def checked_columns(columns: Mapping[str, str] | None) -> dict[str, str]:
     SettingError
         when a role is unknown or its column is not text.
     """
+    if columns is not None and not isinstance(columns, Mapping):
+        raise SettingError(f"columns must map roles to names of columns; got {columns!r}.")
     for role, name in (columns or {}).items():
         check_choice("role of a column", role, ROLES)
         if not isinstance(name, str):
@@ -110,6 +113,12 @@ def chosen(
             f"columns={{{role!r}: {header[found[0]]!r}}} (--column {role}={header[found[0]]})."
         )
     return found[0] if found else None
+
+
+def first_named(header: Sequence[str], role: str) -> int | None:
+    """Position of the column whose name comes first in the list of a role's names."""
+    names = [key(name) for name in header]
+    return next((names.index(name) for name in ROLES[role] if name in names), None)
 
 
 def check_header(source: Source, header: Sequence[str]) -> None:

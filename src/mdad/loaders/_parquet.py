@@ -14,7 +14,7 @@ from mdad.loaders._long import Batch, Coder, Labels, Long
 from mdad.loaders._long_text import unnamed_error
 from mdad.loaders._names import Source, check_header
 from mdad.loaders._wide import Offenders, Wide, check_size, stacked
-from mdad.storage._arrow import arrow, arrow_errors, first_line
+from mdad.storage._arrow import arrow, arrow_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,9 +47,9 @@ def parquet_file(path: Path, source: Source, codes: list[str] | None = None) -> 
         raise
     except arrow_errors() as error:
         raise source.error(
-            f"the Parquet file is truncated or damaged ({first_line(error)}). Copy or write it "
-            "again."
-        ) from None
+            "the Parquet file is truncated, damaged or of a kind that is not known here. Copy or "
+            "write it again."
+        ) from error
 
 
 def header_of(path: Path, source: Source) -> list[str]:
@@ -122,6 +122,12 @@ def _numbers(column: Any) -> tuple[npt.NDArray[Any], list[int]]:
     return as_codes(array), []
 
 
+def _no_rows(source: Source) -> Exception:
+    return source.error(
+        "the table has columns but no rows. A table needs a row for every model, item or score."
+    )
+
+
 def read_wide(path: Path, source: Source, header: list[str]) -> Wide:
     """A wide Parquet table.
 
@@ -136,8 +142,10 @@ def read_wide(path: Path, source: Source, header: list[str]) -> Wide:
     wrong = Offenders()
     first_text = ""
     with parquet_file(path, source) as file:
-        _check_types(source, file.schema_arrow, header, header[:1])
         n_rows, width = file.metadata.num_rows, len(header) - 1
+        if not n_rows:
+            raise _no_rows(source)
+        _check_types(source, file.schema_arrow, header, header[:1])
         check_size(source, n_rows * width, f"a table of {n_rows:,} rows x {width:,} columns")
         for batch in file.iter_batches(batch_size=max(1, CELLS_AT_ONCE // len(header))):
             start = len(names)
@@ -156,8 +164,6 @@ def read_wide(path: Path, source: Source, header: list[str]) -> Wide:
             f"{counted(wrong.count, 'cell is not a number', 'cells are not numbers')}: {wrong}. "
             f"{hint(first_text)}"
         )
-    if not names:
-        raise source.error("the table has columns but no rows.")
     if any(part.dtype != np.int8 for part in parts):
         parts = [as_floats(part) for part in parts]
     lines = range(1, len(names) + 1)
@@ -204,11 +210,11 @@ def read_long(path: Path, source: Source, header: list[str], roles: Roles) -> Lo
     ids = [names["model"], names["item"]]
     with parquet_file(path, source) as file:
         schema = file.schema_arrow
-        _check_types(source, schema, list(names.values()), ids)
         n_rows = file.metadata.num_rows
+        if not n_rows:
+            raise _no_rows(source)
+        _check_types(source, schema, list(names.values()), ids)
     check_size(source, n_rows, f"a table of {n_rows:,} rows")
-    if not n_rows:
-        raise source.error("the table has columns but no rows.")
     text = [name for name in ids if _kind(schema.field(name).type) == "text"]
     models, items, labels, unnamed = Coder(), Coder(), Labels(), Offenders()
     label = [names["subtask"]] if "subtask" in names else []

@@ -31,12 +31,12 @@ DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "vertical bar"}
 
 _MAGIC = {
     b"PK\x03\x04": "a zip archive (perhaps a spreadsheet, .npz or .eval file)",
-    b"\x93NUMPY": "a NumPy array; it has no ids. Write a table with ids",
-    b"\xd0\xcf\x11\xe0": "an old spreadsheet; save it as CSV",
+    b"\x93NUMPY": "a NumPy array, which has no ids",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet",
     b"\x80\x03": "a pickle, which is never opened: it can run code",
     b"\x80\x04": "a pickle, which is never opened: it can run code",
     b"\x80\x05": "a pickle, which is never opened: it can run code",
-    b"SQLite": "a database; export a table as CSV",
+    b"SQLite": "a database",
     b"\xff\xfe": "text in UTF-16 or UTF-32",
     b"\xfe\xff": "text in UTF-16",
 }
@@ -87,9 +87,8 @@ def opened(path: Path, source: Source) -> Iterator[io.BufferedReader]:
                 yield raw
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise source.error(
-            f"the gzip file is truncated or damaged ({str(error).rstrip('.')}). Copy or download "
-            "it again."
-        ) from None
+            "the gzip file is truncated or damaged. Copy or download it again."
+        ) from error
     except OSError as error:
         if isinstance(error, FormatError):
             raise
@@ -106,18 +105,49 @@ def head(path: Path, source: Source) -> bytes:
     """
     with opened(path, source) as stream:
         start = stream.read(1 << 12)
-    if not start.removeprefix(b"\xef\xbb\xbf").strip():
-        raise source.error(
-            "the file is empty. A table has a header and a row for every model, item or score."
-        )
+    if not start:
+        raise empty_error(source)
     if start[:4] == b"PAR1":
         return start
     for magic, what in _MAGIC.items():
         if start.startswith(magic):
-            raise source.error(f"this is {what}, not a table in UTF-8. Save it as CSV in UTF-8.")
+            raise source.error(f"this is {what}. Save the table as CSV in UTF-8.")
     if b"\0" in start:
         raise source.error(_BINARY)
     return start
+
+
+def empty_error(source: Source) -> FormatError:
+    """A file in which nothing is written."""
+    return source.error(
+        "the file is empty. A table has a header and a row for every model, item or score."
+    )
+
+
+def table_rows(
+    path: Path, source: Source, given: str | None = None
+) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """The header of a delimited file, and the rows below it.
+
+    Raises
+    ------
+    FormatError
+        when the file is empty or split by another delimiter than expected.
+    """
+    first = next((line for line in lines(path, source) if line.strip()), None)
+    if first is None:
+        raise empty_error(source)
+    delimiter = delimiter_of(path, source, first, given)
+    body = rows(path, source, delimiter)
+    header = next(body, (0, []))[1]
+    if not header:
+        raise empty_error(source)
+    if len(header) == 1:
+        raise source.error(
+            f"the first line has one column only when split by {delimiter!r}. Give the "
+            f"delimiter of the file: {', '.join(map(repr, DELIMITERS))}."
+        )
+    return header, body
 
 
 _BINARY = (
@@ -181,9 +211,9 @@ def rows(path: Path, source: Source, delimiter: str) -> Iterator[tuple[int, list
             start = reader.line_num + 1
     except csv.Error as error:
         raise source.error(
-            f"{source.at(start)} cannot be split into cells: {error}. Is a quotation mark not "
-            "closed, or not doubled inside a quoted cell?"
-        ) from None
+            f"{source.at(start)} cannot be split into cells. Is a quotation mark not closed, or "
+            "not doubled inside a quoted cell?"
+        ) from error
 
 
 def delimiter_of(path: Path, source: Source, first: str, given: str | None) -> str:

@@ -118,8 +118,8 @@ def ragged_error(source: Source, ragged: Offenders, n_columns: int) -> FormatErr
     """Rows of another length than the header's."""
     return source.error(
         f"{counted(ragged.count, 'row')} with another number of cells than the {n_columns:,} of "
-        f"the header: {ragged}. A cell that was not scored must be there, but empty; a comma "
-        "inside an id needs quotation marks."
+        f"the header: {ragged}. An empty cell must be there all the same; a delimiter inside "
+        "an id or label needs quotation marks."
     )
 
 

@@ -8,11 +8,12 @@ done to them. Other columns of a long table are not read.
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from mdad._checks import check_choice, check_int, counted, listed, shorten
+from mdad._score_parts import checked_range
 from mdad.errors import SettingError
 from mdad.loaders import _parquet
 from mdad.loaders._cells import as_floats, finished
@@ -20,7 +21,7 @@ from mdad.loaders._long import Long, gathered, located
 from mdad.loaders._long_text import delimited, json_lines, json_object, long_table
 from mdad.loaders._names import ROLES, Source, check_header, checked_columns, chosen, key
 from mdad.loaders._orientation import Orientation, orientation_of
-from mdad.loaders._text import DELIMITERS, delimiter_of, head, lines, rows
+from mdad.loaders._text import empty_error, head, lines, table_rows
 from mdad.loaders._wide import (
     Duplicates,
     Wide,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
     from mdad.loaders._names import Roles
 
+Layer = Literal["score", "probability"]
+
 PERCENT = 100.0
 
 
@@ -56,6 +59,7 @@ def load(
     delimiter: str | None = None,
     min_models: int = 2,
     duplicates: Duplicates = "error",
+    layer: Layer = "score",
     kind: Kind | None = None,
     name: str | None = None,
 ) -> ScoreMatrix:
@@ -72,6 +76,8 @@ def load(
     duplicates : what to do with several rows of one model in a wide table, or of one model and
         item in a long one: "error"; "merge" keeps one of rows that are equal in every cell and
         refuses others; "number" (wide only) keeps all models, as "NAME (2)" and so on
+    layer : "score", or "probability" when the table holds the probabilities of the correct
+        answers; a long table may have both, this says which becomes ``values``
     kind : "correctness" or "graded"; None looks at the scores
     name : name of the benchmark; None takes it from the file's name
 
@@ -84,18 +90,24 @@ def load(
     """
     source = Source(path.name, "line")
     check_int("min_models", min_models, 1)
+    low, high = checked_range((0.0, 1.0) if score_range is None else score_range)
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
         raise SettingError(f"delimiter must be one character; got {delimiter!r}.")
     table = read_table(
-        path, source, columns=checked_columns(columns), delimiter=delimiter, orientation=orientation
+        path,
+        source,
+        columns=checked_columns(columns),
+        delimiter=delimiter,
+        orientation=orientation,
+        layer=layer,
     )
     check_choice("duplicates", duplicates, get_args(Duplicates))
+    check_choice("layer", layer, get_args(Layer))
     if isinstance(table, Long):
         part = _from_long(table, merge=duplicates == "merge")
     else:
         part = _from_wide(table, orientation, duplicates)
-    low, high = (0.0, 1.0) if score_range is None else score_range
-    _check_range(part, "score", part.values, (low, high))
+    _check_range(part, layer, part.values, (low, high))
     if part.probabilities is not None:
         _check_range(part, "probability", part.probabilities, (0.0, 1.0))
     _check_shape(part, min_models)
@@ -145,6 +157,7 @@ def read_table(
     columns: dict[str, str],
     delimiter: str | None,
     orientation: Orientation | None,
+    layer: Layer,
 ) -> Wide | Long:
     """The table of a file as it stands there, wide or long.
 
@@ -157,22 +170,15 @@ def read_table(
     if start[:4] == b"PAR1":
         rows_of_file = Source(source.name, "row")
         header = _parquet.header_of(path, rows_of_file)
-        roles = _long_roles(rows_of_file, header, columns, orientation)
+        roles = _long_roles(rows_of_file, header, columns, orientation, layer)
         if roles is not None:
             return _parquet.read_long(path, rows_of_file, header, roles)
         return _parquet.read_wide(path, rows_of_file, header)
     if start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in {b"{", b"["}:
-        return _read_json(path, source, columns)
-    first = next(line for line in lines(path, source) if line.strip())
-    body = rows(path, source, delimiter_of(path, source, first, delimiter))
-    header = next(body)[1]
-    if len(header) == 1:
-        raise source.error(
-            f"the first line has one column only when split by {delimiter!r}. Give the delimiter "
-            f"of the file: {listed(DELIMITERS)}."
-        )
+        return _read_json(path, source, columns, layer)
+    header, body = table_rows(path, source, delimiter)
     check_header(source, header)
-    roles = _long_roles(source, header, columns, orientation)
+    roles = _long_roles(source, header, columns, orientation, layer)
     if roles is None:
         return read_wide(source, header, body)
     portions = delimited(source, len(header), roles, body)
@@ -181,7 +187,11 @@ def read_table(
 
 
 def _long_roles(
-    source: Source, header: list[str], columns: dict[str, str], orientation: Orientation | None
+    source: Source,
+    header: list[str],
+    columns: dict[str, str],
+    orientation: Orientation | None,
+    layer: Layer,
 ) -> Roles | None:
     """The columns of a long table; None for a wide one."""
     names = {key(name) for name in header}
@@ -190,7 +200,7 @@ def _long_roles(
         return None
     found = {role: chosen(source, header, role, columns) for role in ROLES}
     roles = {role: place for role, place in found.items() if place is not None}
-    if "score" not in roles and "probability" in roles:
+    if "probability" in roles and (layer == "probability" or "score" not in roles):
         roles["score"] = roles.pop("probability")
     lacking = [role for role in ("model", "item", "score") if role not in roles]
     if lacking:
@@ -203,11 +213,13 @@ def _long_roles(
     return roles
 
 
-def _read_json(path: Path, source: Source, columns: dict[str, str]) -> Long:
+def _read_json(path: Path, source: Source, columns: dict[str, str], layer: Layer) -> Long:
     body = (
         (n, text) for n, text in enumerate(lines(path, source), 1) if text.strip("\ufeff \t\r\n")
     )
-    line, first = next(body)
+    line, first = next(body, (0, ""))
+    if not line:
+        raise empty_error(source)
     if first.lstrip().startswith("["):
         raise source.error(
             "the file begins with a JSON list. Write JSON Lines: one object per line, without "
@@ -220,7 +232,7 @@ def _read_json(path: Path, source: Source, columns: dict[str, str]) -> Long:
             "score."
         )
     header = list(record)
-    roles = _long_roles(source, header, columns or {}, None)
+    roles = _long_roles(source, header, columns, None, layer)
     if roles is None:
         raise source.error(
             f"the objects have no model and item: the names on {source.at(line)} are "
