@@ -1,9 +1,9 @@
-"""Are the intervals and probabilities of mdad.paired what they say, on random subsets of real data?
+"""Intervals and probabilities of mdad.paired against random subsets of real data.
 
 Each run draws models and a uniform random subset of the items. Counted are: the full scores inside
 their 95 % interval, the full-score gaps inside theirs, and, of the pairs called better (probability
 0.95 or more), those that are worse, with the prior on gaps and without. Pairs tied on the full
-benchmark have no right order and are left out of the last. The error is the standard error over runs.
+benchmark have no right order and are left out of the last. Errors are standard errors over runs.
 
     python experiments/paired_calibration.py FOLDER_OF_MATRICES [--runs 200] [--models 15]
 """
@@ -14,13 +14,16 @@ import argparse
 import itertools
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from closed_form import NAMES, read
 
 from mdad._rng import Stream
 from mdad.paired import full_score_interval, paired_interval
-from mdad.scores import ScoreMatrix
+
+if TYPE_CHECKING:
+    from mdad.scores import ScoreMatrix
 
 SIZES = (10, 25, 50, 100, 200)
 

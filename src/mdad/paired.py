@@ -121,7 +121,8 @@ def full_score_interval(
     middle of the range and a width above 0 at its ends. Graded scores: Student's t with
     sqrt(variance / k (1 - k / N)); equal scores on all chosen items have no sample variance, and
     the share of items that score otherwise is then bounded as Wilson bounds 0 of k. Both are cut
-    to what the scored items leave possible.
+    to what the scored items leave possible, and bounds of 0/1 scores are moved outwards to whole
+    numbers of right answers.
 
     References
     ----------
@@ -131,7 +132,7 @@ def full_score_interval(
     --------
     >>> found = full_score_interval(0.7, 100, 1000)
     >>> round(found.low, 3), round(found.high, 3)
-    (0.609, 0.778)
+    (0.608, 0.778)
     """
     low, high = _range(score_range)
     mean = check_real("mean", mean, low, high)
@@ -159,6 +160,10 @@ def full_score_interval(
     certain = 0.0 if n_items is None else size / n_items
     below = max(below, certain * mean + (1 - certain) * low)
     above = min(above, certain * mean + (1 - certain) * high)
+    if variance is None and n_items is not None:
+        # A full score is a whole number of right answers: between two of them there is nothing.
+        below = math.floor(round(below * n_items, 9)) / n_items
+        above = math.ceil(round(above * n_items, 9)) / n_items
     return Interval(mean, min(below, mean), max(above, mean), level, size, n_items)
 
 

@@ -21,7 +21,7 @@ Ties = Literal["wrong", "half"]
 
 EXACT_VARIANCE = 100.0
 """Variance of x up to which the exact form is used. Above it the Normal form with continuity
-correction is within 0.001: its first error term is z (1 - z^2) phi(z) / (6 variance)."""
+correction and parity is within 0.001: its first error is z (1 - z^2) phi(z) / (6 variance)."""
 
 CELLS = 1_000_000
 FEW = 500
@@ -83,17 +83,29 @@ class Rule:
         return self.spread(gap, (wins + losses) / total - gap**2, size, n_items)
 
     def spread(
-        self, gap: FloatArray, variance: FloatArray, size: int, n_items: int | None
+        self,
+        gap: FloatArray,
+        variance: FloatArray,
+        size: int,
+        n_items: int | None,
+        step: float = 0.0,
     ) -> FloatArray:
         """Chance of success of pairs given by gap and variance of their item-wise differences.
 
-        The Normal form: Phi(gap / se), or Phi(gap / se - z) to show it, with
+        The Normal form: Phi((gap - step / 2 size) / se) with continuity correction for scores in
+        steps, or Phi(gap / se - z) to show it, with
         se^2 = variance / size * (N - size) / (N - 1). Both arrays have shape (n_pairs,), in the
-        unit of the scores and its square.
+        unit of the scores and its square; ``step`` is 0 for scores that do not tie.
         """
         se = np.sqrt(np.maximum(variance, 0) / size * left_share(size, n_items))
-        shift = 0.0 if self.goal == "rank" else normal_quantile(1 - self.level)
-        return normal_cdf(_ratio(gap, se) - shift)
+        if self.goal == "show":
+            return normal_cdf(_ratio(gap, se) - normal_quantile(1 - self.level))
+        half = step / (2 * size)
+        # Without an error left the order is that of the gap, whatever the step.
+        ahead = np.where(se > 0, normal_cdf(_ratio(gap - half, se)), gap > 0)
+        if self.ties == "wrong":
+            return ahead
+        return (ahead + np.where(se > 0, normal_cdf(_ratio(gap + half, se)), gap >= 0)) / 2
 
 
 def _ratio(gap: FloatArray, se: FloatArray) -> FloatArray:
@@ -128,6 +140,10 @@ def count_chances(
     sd = np.sqrt(np.maximum(spread, 0) * left_share(size, n_items))
     ahead = normal_cdf(_ratio(gap - 0.5, sd))
     level = normal_cdf(_ratio(gap + 0.5, sd)) - ahead
+    # Where the models differ on nearly all items, x is even or odd as the size is: what a tie has
+    # too much or too little of goes to either side alike.
+    surplus = level * _parity(wins + losses, size, n_items)
+    ahead, level = ahead - surplus / 2, level + surplus
     # A lead of ten standard deviations needs no exact form, however many items differ.
     rows = np.flatnonzero((sd**2 <= EXACT_VARIANCE) & (np.abs(gap) <= 10 * sd + 10))
     if rows.size:
@@ -139,6 +155,19 @@ def count_chances(
         for part in np.array_split(rows, math.ceil(rows.size * (reach + 1) / CELLS)):
             ahead[part], level[part] = _exact(wins[part], losses[part], size, n_items, reach)
     return ahead, level
+
+
+def _parity(discordant: FloatArray, size: int, n_items: int | None) -> FloatArray:
+    """Chance of an even x less that of an odd one: the mean of (-1)^x.
+
+    With t tied items among the k chosen ones it is (-1)^k times the mean of (-1)^t. Without a
+    bound that is (1 - 2 (1 - d))^k; in a pool with T tied items nearly (1 - 2 k / N)^T, which
+    differs from it only where both are next to 0.
+    """
+    sign = -1.0 if size % 2 else 1.0
+    if n_items is None:
+        return sign * (2 * discordant - 1) ** size
+    return sign * (1 - 2 * size / n_items) ** (n_items - discordant)
 
 
 def _exact(

@@ -64,10 +64,18 @@ class Basis:
 
     @property
     def graded(self) -> bool:
-        """Whether ties on a subset are left out of the account, as for graded scores."""
+        """Whether the scores are graded, so that the Normal form is used."""
         if isinstance(self.source, MeasuredPairs):
             return self.source.wins is None
         return isinstance(self.source, AssumedSpread)
+
+    @property
+    def ties_count(self) -> bool:
+        """Whether ties on a subset have weight: 0/1 scores, and graded ones in steps."""
+        source = self.source
+        return not isinstance(source, AssumedSpread | MeasuredPairs) or (
+            not self.graded or source.step > 0
+        )
 
     def check_ties(self, ties: Any) -> None:
         """Refuse a tie rule where no ties are reckoned with.
@@ -75,10 +83,12 @@ class Basis:
         Raises
         ------
         SettingError
-            when the scores are graded and ties is given.
+            when the scores are graded without steps, and ties is given.
         """
-        if ties is not None and self.graded:
-            raise SettingError("ties has no effect on graded scores: a tie has no weight there.")
+        if ties is not None and not self.ties_count:
+            raise SettingError(
+                "ties has no effect on graded scores without steps: they do not tie."
+            )
 
     def check_gap(self, gap: Any) -> float:
         """``gap`` as a float in (0, width]; a negative gap is the same pair listed the other way.
@@ -232,8 +242,8 @@ def _from_vectors(
     low, high = scores.score_range
     if isinstance(source, AssumedDiscordance):
         source = AssumedDiscordance(source.discordance, n_pool)
-    else:
-        source = AssumedSpread(source.sd(0.0), high - low, n_pool)
+    elif isinstance(source, AssumedSpread):
+        source = AssumedSpread(source.sd(0.0), high - low, n_pool, source.step)
     gap = abs(float(np.diff(scores.full_scores())[0]))
     how = (
         f"How far the two models differ is taken from their scores on "

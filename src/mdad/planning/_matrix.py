@@ -24,6 +24,13 @@ MAX_KINDS = 30_000
 BINS = 200
 """Bins of the gap: half a point each."""
 
+FINEST = 1 / 2000
+"""Steps of graded scores are looked for down to this share of the range."""
+
+MIN_LEVELS = 2
+MAX_PARTS = 4
+"""The smallest difference seen may be up to this many steps."""
+
 
 @dataclass(frozen=True, eq=False)
 class MeasuredPairs:
@@ -41,6 +48,7 @@ class MeasuredPairs:
     numbers : array of shape (n_kinds,), how many pairs are of each kind
     bins : array of shape (n_kinds,), number of the half-point bin
     wins, losses : arrays of shape (n_kinds,), items won and lost by the better model; 0/1 only
+    step : smallest difference of two graded scores; 0 where they do not come in steps
     """
 
     n_items: int
@@ -50,6 +58,7 @@ class MeasuredPairs:
     bins: npt.NDArray[np.intp]
     wins: FloatArray | None = None
     losses: FloatArray | None = None
+    step: float = 0.0
     _curves: dict[tuple[int, Rule], tuple[FloatArray, FloatArray]] = field(
         default_factory=dict, repr=False
     )
@@ -82,7 +91,7 @@ class MeasuredPairs:
             if self.wins is not None and self.losses is not None:
                 chances = rule.counts(self.wins, self.losses, size, self.n_items)
             else:
-                chances = rule.spread(self.gaps, self.variances, size, self.n_items)
+                chances = rule.spread(self.gaps, self.variances, size, self.n_items, self.step)
             centres, means, weights = self._binned(chances)
             fit = isotonic(means, weights)
             start = min(rule.at_no_gap, float(fit[0]))
@@ -138,7 +147,30 @@ def pooled_source(scores: ScoreMatrix) -> Source:
         return AssumedDiscordance(float(squares), scores.n_items)
     means = values.mean(axis=1)
     gaps = (n * (means**2).sum() - means.sum() ** 2) / (n * (n - 1) / 2)
-    return AssumedSpread(math.sqrt(max(squares - gaps, 0.0)), high - low, scores.n_items)
+    spread = math.sqrt(max(squares - gaps, 0.0))
+    return AssumedSpread(spread, high - low, scores.n_items, step_of(values, high - low))
+
+
+def step_of(values: FloatArray, width: float) -> float:
+    """The step that all scores are whole numbers of from one another; 0 when there is none.
+
+    Sums of scores in steps tie as sums of 0/1 scores do. Steps finer than :data:`FINEST` of the
+    range tie too rarely to matter.
+
+    >>> step_of(np.array([0.2, 0.5, 1.0]), 1.0), step_of(np.array([0.1234, 0.5, 1.0]), 1.0)
+    (0.1, 0.0)
+    """
+    levels = np.unique(values.round(12))
+    if len(levels) < MIN_LEVELS or len(levels) > 1 / FINEST:
+        return 0.0
+    apart = np.diff(levels)
+    for parts in range(1, MAX_PARTS + 1):
+        step = float(apart.min()) / parts
+        if step < width * FINEST:
+            return 0.0
+        if np.abs((levels - levels[0]) / step % 1 - 0.5).min() > 0.5 - 1e-6:
+            return round(step, 12)
+    return 0.0
 
 
 def _counted(scores: ScoreMatrix) -> MeasuredPairs | None:
@@ -192,4 +224,5 @@ def _graded(scores: ScoreMatrix) -> MeasuredPairs | None:
         variances=variances,
         numbers=np.ones(len(gaps)),
         bins=np.floor(gaps / ((high - low) / BINS) + 1e-9).astype(np.intp),
+        step=step_of(values, high - low),
     )

@@ -38,7 +38,7 @@ HUGE = 1e15
 
 @dataclass(frozen=True)
 class PowerPoint:
-    """One cell of the power curve: agreement, or power, at a size and a gap (unit of the scores)."""
+    """One cell of the power curve: agreement (or power) at a size and a gap, in score units."""
 
     size: int
     gap: float
@@ -251,7 +251,7 @@ def plan(
         agreement=float(agreement),
         per_pair=per_pair,
         comparisons=comparisons,
-        ties=rule.ties if rule.goal == "rank" and not basis.graded else None,
+        ties=rule.ties if rule.goal == "rank" and basis.ties_count else None,
         level=rule.level if rule.goal == "show" else None,
         n_items=basis.source.n_items,
         point=basis.point,

@@ -98,11 +98,13 @@ class AssumedSpread:
     spread : standard deviation of the differences, in the unit of the scores
     width : high - low of the declared range
     n_items : size of the pool
+    step : smallest difference of two scores; 0 where they do not come in steps
     """
 
     spread: float
     width: float
     n_items: int | None = None
+    step: float = 0.0
 
     @property
     def largest_gap(self) -> float:
@@ -116,7 +118,7 @@ class AssumedSpread:
     def chance(self, gap: float, size: int, rule: Rule) -> float:
         """Chance of success by the Normal form."""
         variance = np.array([self.spread**2])
-        return float(rule.spread(np.array([gap]), variance, size, self.n_items)[0])
+        return float(rule.spread(np.array([gap]), variance, size, self.n_items, self.step)[0])
 
 
 def gap_for(source: Source, size: int, rule: Rule, probability: float) -> float | None:

@@ -182,8 +182,8 @@ def _goal(facts: Facts) -> str:
     rule = facts.rule
     if rule.goal == "rank":
         order = "Success is the order of the full benchmark, without a claim that it was shown"
-        if facts.basis.graded:
-            return f"{order}; ties on the subset have no weight in graded scores."
+        if not facts.basis.ties_count:
+            return f"{order}; a tie on the subset has no weight in graded scores without steps."
         ties = {"wrong": "counts as wrong", "half": "counts as half right"}[rule.ties]
         return f"{order}; a tie on the subset {ties}."
     return (
