@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mdad.errors import ScoresError, SettingError
-from mdad.paired import full_score_interval, mcnemar_exact, paired_interval
+from mdad.paired import _wilson, full_score_interval, mcnemar_exact, paired_interval
 
 
 def oracle(name):
