@@ -8,11 +8,12 @@ the other sizes it is asked for.
 from __future__ import annotations
 
 from mdad.selectors._base import Prepared, Selection, Selector, check_size
-from mdad.selectors.stratified import EqualSubtasks, ProportionalSubtasks
+from mdad.selectors.stratified import EqualSubtasks, MinimumPerSubtask, ProportionalSubtasks
 from mdad.selectors.uniform import Uniform
 
 __all__ = [
     "EqualSubtasks",
+    "MinimumPerSubtask",
     "Prepared",
     "ProportionalSubtasks",
     "Selection",

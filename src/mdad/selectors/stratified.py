@@ -152,3 +152,34 @@ class ProportionalSubtasks:
             return selection_of(scores, chosen, weights[chosen])
 
         return build
+
+
+@dataclass(frozen=True)
+class MinimumPerSubtask:
+    """A random sample with a minimum from each subtask; items weigh their subtask's share.
+
+    Parameters
+    ----------
+    minimum : items of each subtask, or all it has when that is fewer
+    """
+
+    minimum: int
+
+    def prepare(self, scores: ScoreMatrix, *, aggregate: Aggregate, stream: Stream) -> Prepared:
+        """Return the function from size to selection; see :class:`Selector`."""
+        parts = list(scores.subtask_positions.values())
+        capacities = np.array([len(part) for part in parts])
+        weights = scores.item_weights(aggregate)
+        mass = np.array([weights[part].sum() for part in parts])
+        least = np.minimum(capacities, self.minimum)
+
+        def build(size: int) -> Selection:
+            rng = stream.child(check_size(size, scores)).rng()
+            rest = size - int(least.sum())
+            # A uniform draw of the rest from all items that the minimum leaves.
+            taken = least + rng.multivariate_hypergeometric(capacities - least, rest)
+            drawn = draw_within(parts, taken, rng)
+            each = mass / np.maximum(taken, 1)
+            return selection_of(scores, np.concatenate(drawn), np.repeat(each, taken))
+
+        return build
