@@ -100,6 +100,11 @@ class EqualSubtasks:
     ----------
     weighted : weight each drawn item by the share of its subtask in the full score. Without, all
         drawn items count the same (the paper's form), which is biased towards small subtasks.
+
+    Notes
+    -----
+    With fewer items than subtasks some subtasks are left out by chance and the weights of the
+    others are scaled up: a ratio, which keeps a bias. From one item per subtask on there is none.
     """
 
     weighted: bool = True
