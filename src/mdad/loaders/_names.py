@@ -121,8 +121,12 @@ def first_named(header: Sequence[str], role: str) -> int | None:
     return next((names.index(name) for name in ROLES[role] if name in names), None)
 
 
-def check_header(source: Source, header: Sequence[str]) -> None:
+def check_header(source: Source, header: Sequence[str], *, corner: bool = False) -> None:
     """Every column has a name, and no two have the same.
+
+    Parameters
+    ----------
+    corner : whether the name of the first column may be an item's id too
 
     Raises
     ------
@@ -139,7 +143,7 @@ def check_header(source: Source, header: Sequence[str]) -> None:
         )
     first: dict[str, int] = {}
     twice = []
-    for position, name in enumerate(header, 1):
+    for position, name in list(enumerate(header, 1))[corner:]:
         other = first.setdefault(name.strip(), position)
         if other != position:
             spaces = "" if header[other - 1] == name else " (but for white space)"

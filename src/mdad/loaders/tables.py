@@ -177,7 +177,7 @@ def read_table(
     if start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in {b"{", b"["}:
         return _read_json(path, source, columns, layer)
     header, body = table_rows(path, source, delimiter)
-    check_header(source, header)
+    check_header(source, header, corner=True)
     roles = _long_roles(source, header, columns, orientation, layer)
     if roles is None:
         return read_wide(source, header, body)

@@ -176,6 +176,7 @@ def open_directory(path: str | os.PathLike[str], *, verify: bool | None = None) 
             "that was not finished has none either: write it again."
         )
     manifest = decode(read_bytes(folder / MANIFEST, "the manifest"), Manifest, where)
+    _check_names(manifest, where)
     for name, stored in manifest.files.items():
         _check_file(folder / name, stored, where, verify=verify)
     matrix = _matrix(folder, manifest, where)
@@ -188,8 +189,18 @@ def open_directory(path: str | os.PathLike[str], *, verify: bool | None = None) 
     return matrix
 
 
+def _check_names(manifest: Manifest, where: str) -> None:
+    """Only files of this directory whose digests are known are ever opened."""
+    layers = [layer for layer in (manifest.values, manifest.probabilities) if layer is not None]
+    used = [name for layer in layers for name in (layer.file, layer.mask) if name is not None]
+    if any(name not in manifest.files for name in used):
+        raise damaged(where, "its manifest names a layer without a digest")
+    if any(Path(name).name != name for name in manifest.files):
+        raise damaged(where, "its manifest names a file outside the directory")
+
+
 def _check_file(file: Path, stored: StoredFile, where: str, *, verify: bool | None) -> None:
-    if file.name != file.relative_to(file.parent).as_posix() or not file.is_file():
+    if not file.is_file():
         raise damaged(where, f"its file {file.name!r} is missing")
     size = file.stat().st_size
     if size != stored.size:

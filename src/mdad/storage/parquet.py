@@ -11,7 +11,7 @@ import numpy as np
 
 from mdad._checks import check_choice
 from mdad.errors import FormatError
-from mdad.storage._arrow import arrow, arrow_errors, first_line
+from mdad.storage._arrow import arrow, arrow_errors
 from mdad.storage._files import whole_file
 from mdad.storage._header import (
     FORMAT,
@@ -64,7 +64,7 @@ def write_parquet(
     ----------
     layout : "wide" (a row per model, a column per item), "long" (a row per cell: model, item,
         score, probability) or None: wide when there are no probabilities and at most 20,000
-        items. In a wide file with probabilities the second column, ``layer``, says which of
+        items, none of them called "model". In a wide file with probabilities the second column, ``layer``, says which of
         the two a row holds. A cell that was not scored is null.
 
     Raises
@@ -76,7 +76,8 @@ def write_parquet(
     """
     if layout is None:
         plain = scores.probabilities is None and scores.n_items <= MAX_WIDE_ITEMS
-        layout = "wide" if plain else "long"
+        # Many programs cannot read a file with two columns of one name.
+        layout = "wide" if plain and "model" not in scores.item_position else "long"
     check_choice("layout", layout, get_args(Layout))
     header = ParquetHeader(
         **described(scores),
@@ -196,9 +197,8 @@ def read_parquet(path: str | os.PathLike[str]) -> ScoreMatrix:
         raise
     except arrow_errors() as error:
         raise FormatError(
-            f"{where} cannot be read as a Parquet file ({first_line(error)}). Is it complete? "
-            "Copy or write it again."
-        ) from None
+            f"{where} cannot be read as a Parquet file. Is it complete? Copy or write it again."
+        ) from error
     return rebuilt(header, where, values=layers[0], probabilities=layers[1], **infos)
 
 
