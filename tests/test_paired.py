@@ -7,8 +7,9 @@ import os
 import numpy as np
 import pytest
 
+from mdad._moments import wilson
 from mdad.errors import ScoresError, SettingError
-from mdad.paired import _wilson, full_score_interval, mcnemar_exact, paired_interval
+from mdad.paired import full_score_interval, mcnemar_exact, paired_interval
 
 
 def oracle(name):
@@ -29,8 +30,8 @@ def test_wilson_with_the_effective_number_of_items_by_hand():
     # centre (0.8 + 3.8415 / 196) / (1 + 3.8415 / 98) = 0.81960 / 1.03920 = 0.78869
     # half   1.95996 sqrt(0.16 / 98 + 3.8415 / 38416) / 1.03920 = 0.07849
     found = full_score_interval(0.8, 50, 100)
-    wilson = _wilson(0.8, 98, 0.95)
-    assert wilson == pytest.approx((0.78869 - 0.07849, 0.78869 + 0.07849), abs=1e-4)
+    bounds = wilson(0.8, 98, 0.95)
+    assert bounds == pytest.approx((0.78869 - 0.07849, 0.78869 + 0.07849), abs=1e-4)
     # Outwards to whole numbers of 100 items: 0.7102 and 0.8672.
     assert (found.low, found.high) == (0.71, 0.87)
 

@@ -9,25 +9,32 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from mdad._checks import check_choice, check_int, check_real
+from mdad._moments import checked_weights, moments, share_left, t_quantile, weighted_moments, wilson
 from mdad.errors import ScoresError, SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "GAP_SD",
     "Interval",
     "Paired",
     "full_score_interval",
+    "items_to_decide",
     "mcnemar_exact",
     "paired_interval",
 ]
 
 FloatArray = npt.NDArray[np.float64]
 Alternative = Literal["two-sided", "greater"]
+
+_MOST = 10**9
 
 GAP_SD = 0.05
 """Prior standard deviation of a full-score gap as a share of the range: 5 points. Of gaps between
@@ -67,6 +74,7 @@ class Paired:
     wins, ties, losses : items on which a scores more, the same, less
     mcnemar : exact two-sided McNemar p-value; None for graded scores
     n, n_items : items scored, and items of the pool (None = without bound)
+    width : of the score range
     """
 
     gap: float
@@ -81,6 +89,7 @@ class Paired:
     mcnemar: float | None
     n: int
     n_items: int | None
+    width: float = 1.0
 
     @property
     def b_better(self) -> float:
@@ -139,22 +148,22 @@ def full_score_interval(
     n_items = None if n_items is None else check_int("n_items", n_items, 1)
     size = check_int("size", size, 1, n_items)
     level = check_real("level", level, 0, 1, open_ends=True)
-    left = _left(size, n_items)
+    left = share_left(size, n_items)
     if left == 0:
         return Interval(mean, mean, mean, level, size, n_items)
     if variance is None:
         if (low, high) != (0.0, 1.0):
             raise SettingError("scores with a range other than (0, 1) need their variance.")
-        below, above = _wilson(mean, (size - 1) / left, level)
+        below, above = wilson(mean, (size - 1) / left, level)
     else:
         variance = check_real("variance", variance, 0, math.inf)
         if size == 1:
             below, above = low, high
         elif variance == 0:
-            other = _wilson(0.0, (size - 1) / left, level)[1]
+            other = wilson(0.0, (size - 1) / left, level)[1]
             below, above = mean - other * (mean - low), mean + other * (high - mean)
         else:
-            half = _t_quantile((1 + level) / 2, size - 1) * math.sqrt(variance / size * left)
+            half = t_quantile((1 + level) / 2, size - 1) * math.sqrt(variance / size * left)
             below, above = mean - half, mean + half
     # The unscored share of the pool can only move the full score so far.
     certain = 0.0 if n_items is None else size / n_items
@@ -172,17 +181,21 @@ def paired_interval(
     b: npt.ArrayLike,
     n_items: int | None = None,
     *,
+    weights: npt.ArrayLike | None = None,
+    strata: Sequence[str] | None = None,
     score_range: tuple[float, float] = (0.0, 1.0),
     level: float = 0.95,
     gap_sd: float | None = None,
 ) -> Paired:
-    """Compare two models scored on the same uniform random subset.
+    """Compare two models scored on the same random subset.
 
     Parameters
     ----------
     a, b : arrays of shape (size,)
         Scores of the two models on the same items in the same order, in their unit.
     n_items : items of the pool; None = without bound
+    weights : array of shape (size,), sums to 1, or None for a uniform subset
+    strata : label of each item where items were drawn within strata and weigh by them
     score_range : (low, high), the declared range
     level : two-sided level of the interval
     gap_sd : standard deviation, in the unit of the scores, that full-score gaps of such models
@@ -202,6 +215,8 @@ def paired_interval(
     over n = size + 2 and times 1 - size / N, is the squared standard error. Graded scores: the
     mean difference with its sample variance and Student's t; where all differences are equal, the
     variance is that of 0/1 scores without discordant items, in the squared width of the range.
+    With weights: the variance of a stratified mean [2]_ (of a ratio mean without strata) plus that
+    of one added win and loss; a stratum with one item takes the pooled variance of the others.
 
     ``a_better`` is the posterior probability of a gap above 0 in the pool for a Normal prior of
     mean 0 and standard deviation ``gap_sd``: Phi(z sqrt(gap_sd^2 / (gap_sd^2 + se^2))) with z the
@@ -215,6 +230,7 @@ def paired_interval(
     References
     ----------
     .. [1] D. G. Bonett and R. M. Price, J. Educ. Behav. Stat. 37 (2012), 479-488.
+    .. [2] W. G. Cochran, Sampling Techniques, 3rd ed. (1977), equation 5.12.
 
     Examples
     --------
@@ -236,13 +252,18 @@ def paired_interval(
     if spread == 0:
         raise SettingError("gap_sd must be above 0: with 0 no two models would differ.")
     differences = first - second
-    size, gap = len(differences), float(differences.mean())
-    left = _left(size, n_items)
+    size, left = len(differences), share_left(len(differences), n_items)
     binary = (low, high) == (0.0, 1.0) and bool(
         np.isin(np.concatenate([first, second]), (0, 1)).all()
     )
     wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
-    centre, se, freedom = _moments(differences, width, left, binary=binary)
+    if weights is None:
+        gap = float(differences.mean())
+        centre, se, freedom = moments(differences, width, left, binary=binary)
+    else:
+        share = checked_weights(weights, size)
+        gap, freedom = float(share @ differences), None
+        centre, se = weighted_moments(differences, share, strata, width, left)
     below, above = _bounds(centre, se, freedom, level, gap)
     certain = 0.0 if n_items is None else size / n_items
     reach = (1 - certain) * width
@@ -259,6 +280,7 @@ def paired_interval(
         mcnemar=mcnemar_exact(wins, losses) if binary else None,
         n=size,
         n_items=n_items,
+        width=width,
     )
 
 
@@ -323,37 +345,42 @@ def _scores(name: str, values: npt.ArrayLike, low: float, high: float) -> FloatA
     return scores
 
 
-def _left(size: int, n_items: int | None) -> float:
-    """Share of the pool that was not scored: 1 - k / N."""
-    return 1.0 if n_items is None else 1 - size / n_items
+def items_to_decide(found: Paired, confidence: float) -> int | None:
+    """Smallest size at which a gap as observed would be decided; None when there is no gap.
 
+    Parameters
+    ----------
+    found : of :func:`paired_interval`
+    confidence : probability of a better model that decides
 
-def _wilson(p: float, n: float, level: float) -> tuple[float, float]:
-    """Wilson's interval for a share p of n items, n > 0 or 0 when nothing is known."""
-    z2 = NormalDist().inv_cdf((1 + level) / 2) ** 2
-    if n == 0:
-        return 0.0, 1.0
-    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
-    half = math.sqrt(z2 * (p * (1 - p) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-    return max(centre - half, 0.0), min(centre + half, 1.0)
+    Notes
+    -----
+    The standard error shrinks with the square root of the size, and to 0 when the whole pool is
+    scored; the prior is the default one of :func:`paired_interval`.
 
-
-def _moments(
-    differences: FloatArray, width: float, left: float, *, binary: bool
-) -> tuple[float, float, int | None]:
-    """Centre and standard error of the full-score gap, and degrees of freedom (None = Normal)."""
-    size, gap = len(differences), float(differences.mean())
-    if left == 0:
-        return gap, 0.0, None
-    if binary:
-        n = size + 2
-        centre = float(differences.sum()) / n
-        discordance = (float(np.abs(differences).sum()) + 2) / n
-        return centre, math.sqrt((discordance - centre**2) / n * left), None
-    variance = float(differences.var(ddof=1)) if size > 1 else 0.0
-    if variance <= (width * 1e-12) ** 2:
-        return gap, math.sqrt(2 * left) * width / (size + 2), None
-    return gap, math.sqrt(variance / size * left), size - 1
+    Examples
+    --------
+    >>> close = paired_interval([1] * 52 + [0] * 48, [0] * 40 + [1] * 50 + [0] * 10, 1000)
+    >>> items_to_decide(close, 0.95) > 100
+    True
+    """
+    if found.gap == 0 or found.standard_error == 0:
+        return None
+    left = share_left(found.n, found.n_items)
+    variance = found.standard_error**2 * found.n / left
+    wanted = NormalDist().inv_cdf(confidence)
+    lead, spread = abs(found.gap), GAP_SD * found.width
+    low, high = found.n, found.n_items if found.n_items is not None else _MOST
+    while low < high:
+        size = (low + high) // 2
+        rest = variance / size * share_left(size, found.n_items)
+        z = (
+            math.inf
+            if rest == 0
+            else lead / math.sqrt(rest) * spread / math.hypot(spread, rest**0.5)
+        )
+        low, high = (low, size) if z >= wanted else (size + 1, high)
+    return low
 
 
 def _bounds(
@@ -361,7 +388,7 @@ def _bounds(
 ) -> tuple[float, float]:
     """The interval, widened to hold the observed gap where the centre was moved."""
     tail = (1 + level) / 2
-    factor = NormalDist().inv_cdf(tail) if freedom is None else _t_quantile(tail, freedom)
+    factor = NormalDist().inv_cdf(tail) if freedom is None else t_quantile(tail, freedom)
     return min(centre - factor * se, gap), max(centre + factor * se, gap)
 
 
@@ -376,9 +403,3 @@ def _better(centre: float, se: float, freedom: int | None, spread: float) -> flo
     from scipy.special import stdtr  # noqa: PLC0415
 
     return float(stdtr(freedom, z))
-
-
-def _t_quantile(probability: float, freedom: int) -> float:
-    from scipy.special import stdtrit  # noqa: PLC0415
-
-    return float(stdtrit(freedom, probability))
