@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from base64 import b64encode
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mdad.errors import ResultsError
-from mdad.report import charts
+from mdad.report import chart_data, charts
 from mdad.report.legible import legible
 from mdad.report.sentences import percent
 from mdad.results import write_atomically
@@ -47,26 +49,42 @@ def write_html(summary: AuditSummary, path: Path) -> Path:
 
 def render(summary: AuditSummary) -> str:
     """The report as text; the same summary gives the same text."""
-    import vl_convert  # noqa: PLC0415  # slow to import
-
     method, size = _first_shown(summary)
     drawn = _charts(summary, method, size)
-    template = _environment().get_template("audit.html")
-    return template.render(
-        summary=summary,
-        experiment=summary.spec["experiment"],
-        scores=summary.spec["scores"],
-        methods=summary.spec["experiment"]["methods"],
-        shown={"method": method, "size": size},
-        looks={(m, s): look(summary, m, s) for m, s in _cells(summary)},
-        tables={
-            items: [row for row in summary.rows if row.items == items] for items in charts.CLAIMS
-        },
-        pictures={name: _picture(name, chart) for name, chart in drawn.items()},
-        command=_command(summary),
-        script_data=_json_for_script(_live(summary, drawn)),
-        bundle=_markup(vl_convert.javascript_bundle()),
+    text: str = (
+        _environment()
+        .get_template("audit.html")
+        .render(
+            summary=summary,
+            experiment=summary.spec["experiment"],
+            scores=summary.spec["scores"],
+            methods=chart_data.method_names(summary),
+            shown={"method": method, "size": size},
+            look=look(summary, method, size),
+            tables={items: _rows(summary, items) for items in chart_data.CLAIMS},
+            never=any(row.mdad.value is None for row in summary.rows),
+            pictures={name: _picture(name, chart) for name, chart in drawn.items()},
+            descriptions={name: chart.description for name, chart in drawn.items()},
+            command=_command(summary),
+            charts=_json_for_script({name: chart.to_dict() for name, chart in drawn.items()}),
+            cells=_packed(_live_cells(summary)),
+            bundle=_chart_library(),
+        )
     )
+    return text
+
+
+def _rows(summary: AuditSummary, items: str) -> list[Row]:
+    return [row for row in summary.rows if row.items == items]
+
+
+@cache
+def _chart_library() -> Any:
+    """Vega, Vega-Lite and Vega-Embed, to be put into the page; they come with vl-convert."""
+    import vl_convert  # noqa: PLC0415  # slow to import
+
+    # Its type stub asks for an argument that has a default.
+    return _markup(vl_convert.javascript_bundle())  # type: ignore[call-arg]
 
 
 @cache
@@ -83,10 +101,10 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "gap": _gap,
-        "between": charts.said_between,
-        "share": percent,
+        "gap_range": lambda estimate: _small(chart_data.said_between(estimate), estimate),
         "decimals": lambda number: "undefined" if number is None else f"{number:.3f}",
-        "interval": _interval,
+        "range": lambda estimate: _small(_between(estimate), estimate),
+        "share": percent,
         "count": lambda number: f"{number:,}",
     }
     return environment
@@ -107,14 +125,14 @@ def _gap(value: float | None) -> str:
     return "not reached" if value is None else f"{value:.1f}"
 
 
-def _interval(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return ""
-    return f"{estimate.low:.3f} to {estimate.high:.3f}"
+def _between(estimate: Estimate) -> str:
+    return f"{estimate.low or 0:.3f} to {estimate.high or 0:.3f}"
 
 
-def _cells(summary: AuditSummary) -> list[tuple[str, int]]:
-    return list(dict.fromkeys((row.method, row.size) for row in summary.rows))
+def _small(text: str, estimate: Estimate) -> Any:
+    """An interval in small print; nothing when there is none."""
+    none = estimate.low is None
+    return _markup("") if none else _markup(f' <span class="range">{text}</span>')
 
 
 def _first_shown(summary: AuditSummary) -> tuple[str, int]:
@@ -136,16 +154,16 @@ def look(summary: AuditSummary, method: str, size: int) -> list[str]:
         f"MDAD: {_said(seen)} on seen items, {_said(unseen)} on unseen items; {closer}.",
         (
             "Smallest trustworthy observed gap (right with probability 0.95): "
-            f"{charts.said(seen.observed_gap_95)} on seen items, "
-            f"{charts.said(unseen.observed_gap_95)} on unseen items."
+            f"{chart_data.said(seen.observed_gap_95)} on seen items, "
+            f"{chart_data.said(unseen.observed_gap_95)} on unseen items."
         ),
     ]
 
 
 def _said(row: Row) -> str:
     if row.mdad.low is None:
-        return charts.said(row.mdad)
-    return f"{charts.said(row.mdad)} ({charts.said_between(row.mdad)})"
+        return chart_data.said(row.mdad)
+    return f"{chart_data.said(row.mdad)} ({chart_data.said_between(row.mdad)})"
 
 
 def _charts(summary: AuditSummary, method: str, size: int) -> dict[str, alt.LayerChart]:
@@ -165,26 +183,25 @@ def _picture(name: str, chart: alt.LayerChart) -> Any:
     return _markup(text)
 
 
-def _live(summary: AuditSummary, drawn: dict[str, alt.LayerChart]) -> dict[str, Any]:
-    """What the page's script needs: the charts, and the numbers of every method and size."""
-    cells = [
-        {
-            "method": method,
-            "size": size,
-            "text": [legible(line) for line in look(summary, method, size)],
-            "agreement": _compact(charts.curve_data(summary, "agreement", method, size)),
-            "agreementMarks": charts.curve_marks(summary, "agreement", method, size),
-            "trust": _compact(charts.curve_data(summary, "trust", method, size)),
-            "trustMarks": charts.curve_marks(summary, "trust", method, size),
-            "gapsMarks": charts.gaps_marks(summary, method, size),
-        }
-        for method, size in _cells(summary)
+def _live_cells(summary: AuditSummary) -> list[list[dict[str, Any]]]:
+    """What the page's script shows of each method (outer list) at each size (inner list)."""
+    experiment = summary.spec["experiment"]
+    return [
+        [_live_cell(summary, method, size) for size in experiment["sizes"]]
+        for method in experiment["methods"]
     ]
+
+
+def _live_cell(summary: AuditSummary, method: str, size: int) -> dict[str, Any]:
     return {
-        "charts": {name: chart.to_dict() for name, chart in drawn.items()},
-        "columns": ["items", "gap", "mean", "low", "high", "fit", "pairs"],
-        "methods": summary.spec["experiment"]["methods"],
-        "cells": cells,
+        "text": [legible(line) for line in look(summary, method, size)],
+        "agreement": _compact(chart_data.curve_data(summary, "agreement", method, size)),
+        "agreementMarks": chart_data.curve_marks(summary, "agreement", method, size),
+        "agreementEnd": chart_data.curve_end(summary, "agreement", method, size),
+        "trust": _compact(chart_data.curve_data(summary, "trust", method, size)),
+        "trustMarks": chart_data.curve_marks(summary, "trust", method, size),
+        "trustEnd": chart_data.curve_end(summary, "trust", method, size),
+        "gapsMarks": chart_data.gaps_marks(summary, method, size),
     }
 
 
@@ -196,9 +213,18 @@ def _compact(data: list[dict[str, Any]]) -> list[list[Any]]:
     ]
 
 
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
+def _packed(value: Any) -> str:
+    """JSON, compressed: the curves of many methods would fill the page otherwise."""
+    return b64encode(gzip.compress(_json(value).encode(), mtime=0)).decode()
+
+
 def _json_for_script(value: Any) -> Any:
     """JSON that can stand inside a script element: nothing in it can end the element."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    text = _json(value)
     for char in "<>&":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return _markup(text)

@@ -1,14 +1,24 @@
 "use strict";
 (async () => {
-  const report = JSON.parse(document.getElementById("report-data").textContent);
+  const byId = (id) => document.getElementById(id);
+  const options = { actions: false, renderer: "svg", tooltip: { theme: "page" } };
+
   const views = {};
-  for (const [name, spec] of Object.entries(report.charts)) {
-    const result = await vegaEmbed("#" + name, spec, { actions: false, renderer: "svg" });
-    views[name] = result.view;
+  for (const [name, chart] of Object.entries(JSON.parse(byId("charts").textContent))) {
+    // The drawing stays in place until its live chart is ready, and for good when that fails.
+    const place = document.createElement("div");
+    byId(name).append(place);
+    try {
+      views[name] = (await vegaEmbed(place, chart, options)).view;
+      byId(name).querySelector(":scope > svg").remove();
+    } catch (error) {
+      place.remove();
+      throw error;
+    }
   }
 
   const hidden = new Set();
-  for (const button of document.querySelectorAll("button.method")) {
+  for (const button of byId("legend").querySelectorAll("button")) {
     button.disabled = false;
     button.addEventListener("click", () => {
       const number = Number(button.dataset.number);
@@ -19,24 +29,32 @@
       }
     });
   }
+  byId("legend").querySelector(".hint").hidden = false;
 
-  const method = document.getElementById("method");
-  const size = document.getElementById("size");
+  const packed = Uint8Array.from(atob(byId("cells").textContent), (char) => char.charCodeAt(0));
+  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const cells = JSON.parse(await new Response(unpacked).text());
+  const columns = ["items", "gap", "mean", "low", "high", "fit", "pairs"];
   const bins = (rows) =>
-    rows.map((row) => Object.fromEntries(report.columns.map((column, i) => [column, row[i]])));
+    rows.map((row) => Object.fromEntries(columns.map((column, i) => [column, row[i]])));
+
   const show = () => {
-    const cell = report.cells.find(
-      (one) => one.method === report.methods[Number(method.value)] && one.size === Number(size.value),
-    );
-    document.getElementById("sentences").replaceChildren(
+    const cell = cells[Number(byId("method").value)][Number(byId("size").value)];
+    byId("sentences").replaceChildren(
       ...cell.text.map((line) => Object.assign(document.createElement("p"), { textContent: line })),
     );
-    views.agreement.data("curve", bins(cell.agreement)).data("marks", cell.agreementMarks).runAsync();
-    views.trust.data("curve", bins(cell.trust)).data("marks", cell.trustMarks).runAsync();
+    for (const kind of ["agreement", "trust"]) {
+      views[kind]
+        .signal("end", cell[kind + "End"])
+        .data("curve", bins(cell[kind]))
+        .data("marks", cell[kind + "Marks"])
+        .runAsync();
+    }
     views.gaps.signal("limit", cell.gapsMarks[0].limit).data("marks", cell.gapsMarks).runAsync();
   };
-  method.addEventListener("change", show);
-  size.addEventListener("change", show);
-  document.getElementById("choice").hidden = false;
+  byId("method").addEventListener("change", show);
+  byId("size").addEventListener("change", show);
+  byId("choice").addEventListener("submit", (event) => event.preventDefault());
+  byId("choice").hidden = false;
   document.documentElement.dataset.ready = "true";
 })();

@@ -1,0 +1,202 @@
+"""The rows behind the charts of an audit. Gaps are in points; None = not reached."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from mdad.report.legible import legible
+from mdad.report.sentences import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mdad.report.summary import AuditSummary, Curve, Estimate, Row
+
+CLAIMS = ("seen", "unseen")
+
+HEIGHT = 300
+"""Height of a chart in pixels; how far apart names must be depends on it."""
+
+LABEL_HEIGHT = 17
+"""Pixels a name beside a line needs."""
+
+LABEL_LENGTH = 18
+"""Characters of a name beside a line; the legend has all of it."""
+
+SHORTEST = 10.0
+"""Points: curves are drawn at least this far, if there are pairs that far apart."""
+
+N_LINES = 8
+"""Colours of lines; further methods use them again."""
+
+DEEPEST = 2.0
+"""The MDAD axis ends at most at this many times the largest MDAD; intervals may go on above."""
+
+
+def method_names(summary: AuditSummary) -> list[str]:
+    """Methods in the order of the experiment; a method's number is its position here."""
+    return list(summary.spec["experiment"]["methods"])
+
+
+def axis_top(rows: Sequence[Row]) -> float:
+    """Upper end of the MDAD axis, the same for seen and unseen items."""
+    values = [row.mdad.value for row in rows if row.mdad.value is not None]
+    lows = [row.mdad.low for row in rows if row.mdad.low is not None]
+    ends = [row.mdad.high for row in rows if row.mdad.high is not None]
+    highest = max([*values, *lows], default=10.0) or 1.0
+    wanted = min(max([highest, *ends]), DEEPEST * highest) * 1.02
+    step = 10.0 ** math.floor(math.log10(wanted))
+    step = next(one for one in (step / 5, step / 2, step) if wanted <= 10 * one)
+    return round(math.ceil(wanted / step) * step, 6)
+
+
+def mdad_data(summary: AuditSummary, items: str) -> list[dict[str, Any]]:
+    """One entry per method and size on one item set; intervals end where the axis ends."""
+    names, top = method_names(summary), axis_top(summary.rows)
+    never_at: Counter[int] = Counter()
+    data = []
+    for row in summary.rows:
+        if row.items != items:
+            continue
+        entry = _mdad_entry(row, names.index(row.method), top)
+        if row.mdad.value is None:
+            never_at[row.size] += 1
+            entry["never"] = max(top * (1.01 - 0.04 * never_at[row.size]), top / 2)
+        data.append(entry)
+    _place_labels(data, top)
+    return data
+
+
+def _mdad_entry(row: Row, number: int, top: float) -> dict[str, Any]:
+    mdad = row.mdad
+    without = mdad.low is None
+    return {
+        "number": number,
+        "color": number % N_LINES,
+        "name": legible(row.method),
+        "short": _short(legible(row.method)),
+        "size": row.size,
+        "mdad": mdad.value,
+        "low": None if mdad.low is None else min(mdad.low, top),
+        "high": None if without else top if mdad.high is None else min(mdad.high, top),
+        "text": said(mdad),
+        "between": said_between(mdad),
+        "unresolved": percent(row.unresolved),
+        "never": None,
+        "label": None,
+    }
+
+
+def _short(name: str) -> str:
+    """A name cut in its middle: methods of a family differ at the end."""
+    if len(name) <= LABEL_LENGTH:
+        return name
+    half = (LABEL_LENGTH - 1) // 2
+    return f"{name[:half]}…{name[half - LABEL_LENGTH + 1 :]}"
+
+
+def _place_labels(data: list[dict[str, Any]], top: float) -> None:
+    """Put the names beside the ends of the lines, far enough from one another to be read."""
+    last = max(entry["size"] for entry in data)
+    ends = [entry for entry in data if entry["size"] == last]
+    heights = {
+        entry["number"]: entry["never"] if entry["mdad"] is None else entry["mdad"]
+        for entry in ends
+    }
+    ends.sort(key=lambda entry: (heights[entry["number"]], entry["number"]))
+    apart = top * LABEL_HEIGHT / HEIGHT
+    floor = apart / 2
+    for entry in ends:
+        entry["label"] = max(heights[entry["number"]], floor)
+        floor = entry["label"] + apart
+    over = max(0.0, ends[-1]["label"] - top)
+    for entry in ends:
+        entry["label"] = round(entry["label"] - over, 4)
+
+
+def said(estimate: Estimate) -> str:
+    """A gap in words."""
+    return "not reached" if estimate.value is None else f"{estimate.value:.1f} points"
+
+
+def said_between(estimate: Estimate) -> str:
+    """An interval in words."""
+    if estimate.low is None:
+        return "not reached" if estimate.value is None else "none"
+    upper = "not reached" if estimate.high is None else f"{estimate.high:.1f}"
+    return f"{estimate.low:.1f} to {upper}"
+
+
+def _curves(summary: AuditSummary, kind: str) -> tuple[Curve, ...]:
+    return summary.agreement_curves if kind == "agreement" else summary.trust_curves
+
+
+def curve_data(summary: AuditSummary, kind: str, method: str, size: int) -> list[dict[str, Any]]:
+    """The bins of one method and size, seen and unseen items."""
+    return [
+        {
+            "items": curve.items,
+            "gap": point.mean_gap,
+            "mean": point.agreement,
+            "low": point.low,
+            "high": point.high,
+            "fit": point.fit,
+            "pairs": point.n_pairs,
+        }
+        for curve in _curves(summary, kind)
+        if (curve.method, curve.size) == (method, size)
+        for point in curve.points
+    ]
+
+
+def curve_marks(summary: AuditSummary, kind: str, method: str, size: int) -> list[dict[str, Any]]:
+    """Where the curves of one method and size reach the threshold."""
+    marks = []
+    for row in summary.rows:
+        if (row.method, row.size) != (method, size):
+            continue
+        found = row.mdad if kind == "agreement" else row.observed_gap_95
+        if found.value is not None:
+            text = f"{row.items} {found.value:.1f}"
+            marks.append({"items": row.items, "gap": found.value, "text": text})
+    return marks
+
+
+def curve_end(summary: AuditSummary, kind: str, method: str, size: int) -> float:
+    """Widest gap to draw: three times the largest mark; the widest there is without a mark."""
+    gaps = [bin_["gap"] for bin_ in curve_data(summary, kind, method, size)]
+    widest = max(gaps, default=5.0)
+    marks = curve_marks(summary, kind, method, size)
+    if len(marks) < len(CLAIMS):
+        return float(widest)
+    wanted = max(SHORTEST, 3 * max(mark["gap"] for mark in marks))
+    return float(min(widest, math.ceil(wanted / 5) * 5))
+
+
+def gaps_marks(summary: AuditSummary, method: str, size: int) -> list[dict[str, Any]]:
+    """The MDAD on seen items of one method and size; every gap is below one not reached."""
+    found = next(
+        row.mdad
+        for row in summary.rows
+        if (row.method, row.size, row.items) == (method, size, "seen")
+    )
+    if found.value is None:
+        return [{"gap": None, "text": "", "limit": 1e9}]
+    return [{"gap": found.value, "text": f"MDAD {found.value:.1f}", "limit": found.value}]
+
+
+def gaps_data(summary: AuditSummary) -> list[dict[str, Any]]:
+    """The histogram: number of compared pairs in each half point of the gap."""
+    total = sum(summary.pair_gaps) or 1
+    return [
+        {
+            "gap": i / 2,
+            "end": (i + 1) / 2,
+            "bin": f"{i / 2:g} to {(i + 1) / 2:g}",
+            "pairs": pairs,
+            "share": percent(pairs / total),
+        }
+        for i, pairs in enumerate(summary.pair_gaps)
+    ]
