@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +21,7 @@ import numpy.typing as npt
 
 from mdad._checks import counted, listed
 from mdad._version import __version__
-from mdad.errors import MdadError, ResultsError
+from mdad.errors import ResultsError
 from mdad.experiment import ITEM_SETS, Experiment, Run
 from mdad.quality import Quality
 
@@ -272,7 +273,7 @@ def open_results(folder: Path, spec: Spec) -> Path:
                     f"{folder} holds another experiment (there, here): "
                     f"{'; '.join(held.difference(spec))}. Give another output folder."
                 )
-        elif folder.exists() and any(folder.iterdir()):
+        elif folder.exists() and not _abandoned(folder):
             raise ResultsError(f"{folder} is not empty and holds no results; give another folder.")
         (folder / "runs").mkdir(parents=True, exist_ok=True)
         if not manifest.exists():
@@ -280,6 +281,15 @@ def open_results(folder: Path, spec: Spec) -> Path:
     except OSError as error:
         raise ResultsError(f"cannot write results to {folder}: {error.strerror}.") from None
     return folder
+
+
+def _abandoned(folder: Path) -> bool:
+    """Whether a folder is empty, or an audit was stopped in it before it wrote its settings."""
+    own = re.compile(r"\.experiment\.json\.\d+\.partial")
+    return all(
+        own.fullmatch(entry.name) or (entry.name == "runs" and not any(entry.iterdir()))
+        for entry in folder.iterdir()
+    )
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -325,7 +335,9 @@ def read_shard(folder: Path, number: int, spec: Spec) -> Run | None:
     if not path.exists():
         return None
     try:
-        table = pq.read_table(path)
+        # Not read_table: it takes a folder named "size=10" above the file for a column.
+        with pq.ParquetFile(path) as file:
+            table = file.read()
     except (pa.ArrowException, OSError) as error:
         raise ResultsError(
             f"{path} is damaged ({error}). Delete it and run the same audit again."
@@ -384,4 +396,4 @@ def _run(table: pa.Table, number: int, experiment: Experiment) -> Run:
             (int(column("n_seen")[0]), int(column("n_unseen")[0]), int(column("n_all")[0])),
         )
     except KeyError as error:
-        raise MdadError(f"the shard of run {number} lacks the column {error}.") from None
+        raise ResultsError(f"the shard of run {number} lacks the column {error}.") from None

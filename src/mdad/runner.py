@@ -31,7 +31,8 @@ __all__ = ["run_experiment", "scores_facts"]
 
 def scores_facts(completed: Completed) -> ScoresFacts:
     """What results say of the scores they were measured on."""
-    scores = completed.scores
+    # In the order of ids, like everything that identifies results.
+    scores = completed.scores.sorted()
     return ScoresFacts(
         name=scores.name,
         simulated=scores.simulated,
@@ -42,8 +43,8 @@ def scores_facts(completed: Completed) -> ScoresFacts:
         n_subtasks=0 if scores.subtasks is None else len(set(scores.subtasks)),
         data_fingerprint=scores.data_fingerprint,
         items_fingerprint=scores.items_fingerprint,
-        dropped_models=completed.dropped_models,
-        dropped_items=completed.dropped_items,
+        dropped_models=tuple(sorted(completed.dropped_models)),
+        dropped_items=tuple(sorted(completed.dropped_items)),
         quality=assess(scores),
     )
 
