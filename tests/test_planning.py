@@ -3,6 +3,7 @@
 import importlib
 import itertools
 import json
+import math
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from mdad.errors import MdadError, ScoresError, SettingError
 from mdad.planning import _chance as chance_module
 from mdad.planning import agreement, items_for_gap, mdad, plan
-from mdad.planning._chance import Rule, count_chances, normal_cdf
+from mdad.planning._chance import Rule, count_chances, log_factorial, normal_cdf
 from mdad.planning._sources import AssumedDiscordance, gap_for, size_for
 
 
@@ -386,6 +387,47 @@ def test_refusals(settings_, words):
     with pytest.raises((SettingError, ScoresError), match=words) as caught:
         plan(**settings_)
     assert isinstance(caught.value, MdadError)
+
+
+@given(st.data())
+@settings(max_examples=80, deadline=None)
+def test_any_plan_is_consistent_or_refused(data):
+    pick = lambda *choices: data.draw(st.sampled_from(choices))  # noqa: E731
+    known = pick(
+        {},
+        {"discordance": 0},
+        {"discordance": 1},
+        {"discordance": 0.01},
+        {"accuracies": (0, 1)},
+        {"accuracies": (1, 1)},
+        {"accuracies": (0.7, 0.72)},
+        {"sd": 0, "score_range": (0, 1)},
+        {"sd": 0.4, "score_range": (0, 1)},
+    )
+    asked = {
+        "gap": pick(None, 1e-6, 0.01, 0.3, 1),
+        "size": pick(None, 1, 2, 11, 100, 448),
+        "n_items": pick(None, 1, 2, 12, 448),
+        "goal": pick("rank", "show"),
+        "comparisons": pick(1, 7),
+        "agreement": pick(0.6, 0.99),
+    }
+    try:
+        found = plan(**known, **asked)
+    except MdadError:
+        return
+    if found.items is not None and found.size is not None and found.size >= found.items:
+        assert found.achieved >= found.per_pair
+    assert all(0 <= point.agreement <= 1 + 1e-12 for point in found.curve)
+    assert found.answer.endswith(".")
+
+
+def test_large_pools_use_stirling_for_large_factorials():
+    n = np.array([0, 1, 5, 170, 140_000, 999_999])
+    expected = [math.lgamma(x + 1) for x in n]
+    assert log_factorial(n) == pytest.approx(expected, rel=1e-13)
+    # 3 won items in a million: 1 - (1 - k / N)^3, nearly.
+    assert chances(3, 0, 200_000, 10**6)[0] == pytest.approx(1 - 0.8**3, abs=1e-5)
 
 
 def test_unknown_settings_are_refused():

@@ -198,6 +198,17 @@ def test_merging_kinds_of_pairs_changes_little(monkeypatch):
     assert mdad(50, scores=scores) == pytest.approx(exact, abs=0.0005)
 
 
+def test_power_to_show_is_how_often_the_paired_test_shows_it():
+    # 60 won and 30 lost of 300 items, 90 drawn: gap 0.1, variance 0.29.
+    rng = np.random.default_rng(5)
+    items = np.repeat([1, -1, 0], [60, 30, 210])
+    drawn = np.array([rng.permutation(items)[:90] for _ in range(4000)])
+    se = np.sqrt(drawn.var(axis=1, ddof=1) / 90 * (1 - 90 / 300))
+    shown = (drawn.mean(axis=1) / se > 1.645).mean()
+    found = agreement(0.1, 90, goal="show", discordance=0.3, n_items=300)
+    assert found == pytest.approx(shown, abs=0.03)
+
+
 @pytest.mark.parametrize("graded", [False, True])
 def test_closed_form_against_simulation(experiment, graded):
     scores = simulated(graded=graded)

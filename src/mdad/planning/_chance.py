@@ -23,8 +23,14 @@ EXACT_VARIANCE = 100.0
 """Variance of x up to which the exact form is used. Above it the Normal form with continuity
 correction and parity is within 0.001: its first error is z (1 - z^2) phi(z) / (6 variance)."""
 
-CELLS = 1_000_000
+CELLS = 250_000
+"""Cells of one block of pairs and steps: a few megabytes, which stay in the processor's cache."""
+
+TABLE = 1 << 17
+"""Logarithms of factorials kept in a table."""
+
 FEW = 500
+"""Values up to which the distribution function is computed one by one."""
 
 
 def normal_cdf(x: npt.ArrayLike) -> FloatArray:
@@ -152,7 +158,8 @@ def count_chances(
         reach = min(size, math.ceil(mean + 10 * math.sqrt(mean)) + 20)
         if n_items is not None:
             reach = min(reach, int(discordant))
-        for part in np.array_split(rows, math.ceil(rows.size * (reach + 1) / CELLS)):
+        parts = min(math.ceil(rows.size * (reach + 1) / CELLS), rows.size)
+        for part in np.array_split(rows, parts):
             ahead[part], level[part] = _exact(wins[part], losses[part], size, n_items, reach)
     return ahead, level
 
@@ -212,7 +219,9 @@ def _pool_terms(
     at_edge *= m <= differ
     left = np.maximum(differ - m, 1)
     same = n_items - differ
-    share = np.exp(_choose(differ, m) + _choose(same, size - m) - log_choose(n_items, size))
+    # The number of all subsets cancels when the shares are made to sum to 1.
+    ways = _choose(differ, m) + _choose(same, size - m)
+    share = np.exp(ways - ways.max(axis=1, keepdims=True))
     return at_edge, np.maximum(won - up, 0) / left, np.maximum(lost - down, 0) / left, share
 
 
@@ -224,8 +233,7 @@ def _unbounded_terms(
     differ = won + lost
     up, down = (m + 1) // 2, m // 2
     p = np.divide(won, differ, out=np.zeros_like(won), where=differ > 0)
-    table = log_factorials(int(m[0, -1]))
-    ways = table[m] - table[up] - table[down]
+    ways = log_factorial(m) - log_factorial(up) - log_factorial(down)
     # x**0 is 1 at x = 0 too, so a pair without losses or without differences needs no care.
     at_edge = np.exp(ways + _power(p, up) + _power(1 - p, down))
     # A table of factorials up to the size would be long where the size is large.
@@ -241,26 +249,23 @@ def _power(base: FloatArray, exponent: npt.NDArray[np.intp]) -> FloatArray:
     return np.asarray(logs * exponent, dtype=np.float64)
 
 
-@lru_cache(maxsize=4)
-def _log_factorials(limit: int) -> FloatArray:
-    logs = np.log(np.maximum(np.arange(limit + 1, dtype=np.float64), 1))
-    return np.cumsum(logs)
+@lru_cache(maxsize=1)
+def _table() -> FloatArray:
+    return np.cumsum(np.log(np.maximum(np.arange(TABLE, dtype=np.float64), 1)))
 
 
-def log_factorials(largest: int) -> FloatArray:
-    """Logarithms of 0! to n! for some n of at least ``largest``; shape (n + 1,)."""
-    return _log_factorials(1 << max(10, int(largest).bit_length()))
+def log_factorial(n: npt.NDArray[np.intp]) -> FloatArray:
+    """Logarithm of n!, elementwise: from a table, and by Stirling's series beyond it."""
+    if int(n.max()) < TABLE:
+        return np.asarray(_table()[n], dtype=np.float64)
+    x = np.maximum(n, 1).astype(np.float64)
+    series = x * np.log(x) - x + 0.5 * np.log(2 * np.pi * x) + 1 / (12 * x) - 1 / (360 * x**3)
+    return np.where(n < TABLE, _table()[np.minimum(n, TABLE - 1)], series)
 
 
 def _choose(n: npt.NDArray[np.intp], k: npt.NDArray[np.intp]) -> FloatArray:
     """Logarithm of n choose k; -inf where k is not from 0 to n."""
-    table = log_factorials(int(n.max()))
     inside = (k >= 0) & (k <= n)
     safe = np.clip(k, 0, n)
-    return np.where(inside, table[n] - table[safe] - table[n - safe], -np.inf)
-
-
-def log_choose(n: int, k: int) -> float:
-    """Logarithm of n choose k for k from 0 to n."""
-    table = log_factorials(n)
-    return float(table[n] - table[k] - table[n - k])
+    ways = log_factorial(n) - log_factorial(safe) - log_factorial(n - safe)
+    return np.where(inside, ways, -np.inf)

@@ -25,7 +25,8 @@ kinds), and 0.07 where all models score near the top."""
 DEFAULT_SHARE = 2 / 3
 """Discordance as a share of what independent answers would give (same data: 0.57 to 0.86)."""
 
-LARGEST_POOL = 10**7
+LARGEST_POOL = 10**6
+"""Items of the largest pool; no benchmark has as many, and None stands for more."""
 
 
 class Known(TypedDict, total=False):
