@@ -19,9 +19,10 @@ import msgspec
 from mdad._checks import counted, listed
 from mdad._version import __version__
 from mdad.errors import FormatError
+from mdad.exporters import export
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["Benchmark", "EstimatorSpec", "Made", "Microbenchmark"]
 
@@ -235,6 +236,12 @@ class Microbenchmark:
             return cls(**parts)
         except FormatError as error:
             raise FormatError(f"{name} is damaged: {error}") from None
+
+    def export(
+        self, to: str, *, task: str | None = None, order: Sequence[str] | None = None
+    ) -> str:
+        """The chosen items in the form a harness takes; see :func:`mdad.exporters.export`."""
+        return export(self, to, task=task, order=order)
 
     def check_hashes(self, hashes: dict[str, str]) -> None:
         """Compare the content of items with what they were when the file was made.

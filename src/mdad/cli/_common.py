@@ -140,3 +140,20 @@ def print_json(document: Any) -> None:
     import msgspec  # noqa: PLC0415  # only needed here
 
     typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+
+
+def read_lines(path: Path) -> list[str]:
+    """Ids from a text file, one a line; blank lines are left out.
+
+    Raises
+    ------
+    SettingError
+        when the file cannot be read as UTF-8 text.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise SettingError(f"cannot read {path}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise SettingError(f"{path} is not UTF-8 text; one id a line is expected.") from None
+    return [line.strip() for line in text.splitlines() if line.strip()]

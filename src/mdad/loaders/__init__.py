@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
+    import pandas as pd
+
     from mdad.scores import ScoreMatrix
 
-__all__ = ["LOADERS", "Loader", "load"]
+__all__ = ["LOADERS", "Loader", "load", "read_items"]
 
 
 @dataclass(frozen=True)
@@ -175,3 +177,14 @@ def _loader(path: Path, name: str | None) -> Loader:
             f"scores itself, or a directory written by mdad with its {storage.directory.MANIFEST}."
         )
     raise FormatError(f"{path.name}: this is neither a file nor a directory.")
+
+
+def read_items(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """A table of items, indexed by id; its other columns as they are.
+
+    Raises
+    ------
+    FormatError
+        when it cannot be read, has no column of ids, or has an id twice.
+    """
+    return _join.read_labels(_existing(path), "item")
