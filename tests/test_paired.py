@@ -66,14 +66,24 @@ def test_what_is_left_bounds_the_interval():
     assert (full_score_interval(1.0, 1).low, full_score_interval(1.0, 1).high) == (0.0, 1.0)
 
 
-def test_graded_interval_is_students_t():
-    stats = oracle("scipy.stats")
+def test_graded_interval_by_hand():
+    # Mean 0.52, sample variance 0.067, 5 items: se^2 = 0.0134, n = 0.2496 / 0.0134 = 18.627;
+    # t with 4 degrees of freedom 2.7764, t^2 = 7.7087.
+    # centre (0.52 + 7.7087 / 37.254) / (1 + 7.7087 / 18.627) = 0.72692 / 1.41385 = 0.51415
+    # half   2.7764 sqrt(0.0134 + 7.7087 / 1387.9) / 1.41385 = 0.27034
     scores = np.array([0.2, 0.5, 0.9, 0.4, 0.6])
-    found = full_score_interval(scores.mean(), 5, variance=scores.var(ddof=1))
-    expected = stats.t.interval(0.95, 4, scores.mean(), stats.sem(scores))
-    assert (found.low, found.high) == pytest.approx(expected)
-    finite = full_score_interval(scores.mean(), 5, 10, variance=scores.var(ddof=1))
-    assert finite.high - 0.52 == pytest.approx((expected[1] - 0.52) * math.sqrt(0.5))
+    found = full_score_interval(0.52, 5, variance=scores.var(ddof=1))
+    assert (found.low, found.high) == pytest.approx((0.24381, 0.78449), abs=1e-4)
+    scaled = full_score_interval(5.2, 5, variance=100 * scores.var(ddof=1), score_range=(0, 10))
+    assert (scaled.low, scaled.high) == pytest.approx((2.4381, 7.8449), abs=1e-3)
+
+
+def test_many_graded_items_approach_students_t():
+    stats = oracle("scipy.stats")
+    scores = np.random.default_rng(0).uniform(0.3, 0.7, 2000)
+    found = full_score_interval(scores.mean(), 2000, 4000, variance=scores.var(ddof=1))
+    half = stats.t.ppf(0.975, 1999) * stats.sem(scores) * math.sqrt(0.5)
+    assert (found.high - found.low) / 2 == pytest.approx(half, rel=1e-3)
 
 
 def test_one_graded_item_says_nothing():

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 
+TINY = 1e-20
+"""A squared error below this share of its bound is rounding, not variance."""
+
 
 def share_left(size: int, n_items: int | None) -> float:
     """Share of the pool that was not scored: 1 - k / N."""
@@ -90,6 +93,23 @@ def moments(
     if variance <= (width * 1e-12) ** 2:
         return gap, math.sqrt(2 * left) * width / (size + 2), None
     return gap, math.sqrt(variance / size * left), size - 1
+
+
+def graded_bounds(
+    p: float, variance: float, size: int, left: float, level: float
+) -> tuple[float, float]:
+    """Wilson-type interval for the mean p of graded scores in [0, 1] with this sample variance.
+
+    Wilson's bounds depend on z^2 / n alone, so Student's t comes in as fewer items.
+    """
+    if size == 1:
+        return 0.0, 1.0
+    se2 = variance / size * left
+    if se2 <= p * (1 - p) * TINY:
+        other = wilson(0.0, (size - 1) / left, level)[1]
+        return p - other * p, p + other * (1 - p)
+    ratio = NormalDist().inv_cdf((1 + level) / 2) / t_quantile((1 + level) / 2, size - 1)
+    return wilson(p, p * (1 - p) / se2 * ratio**2, level)
 
 
 def t_quantile(probability: float, freedom: int) -> float:

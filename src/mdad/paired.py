@@ -15,7 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from mdad._checks import check_choice, check_int, check_real
-from mdad._moments import checked_weights, moments, share_left, t_quantile, weighted_moments, wilson
+from mdad._moments import (
+    checked_weights,
+    graded_bounds,
+    moments,
+    share_left,
+    t_quantile,
+    weighted_moments,
+    wilson,
+)
 from mdad.errors import ScoresError, SettingError
 
 if TYPE_CHECKING:
@@ -127,11 +135,12 @@ def full_score_interval(
     -----
     0/1 scores: Wilson's interval [1]_ with the effective number of items (k - 1) / (1 - k / N),
     which gives the finite-population standard error sqrt(p (1 - p) / (k - 1) (1 - k / N)) in the
-    middle of the range and a width above 0 at its ends. Graded scores: Student's t with
-    sqrt(variance / k (1 - k / N)); equal scores on all chosen items have no sample variance, and
-    the share of items that score otherwise is then bounded as Wilson bounds 0 of k. Both are cut
-    to what the scored items leave possible, and bounds of 0/1 scores are moved outwards to whole
-    numbers of right answers.
+    middle of the range and a width above 0 at its ends. Graded scores: the same with Student's t
+    and p (1 - p) / se^2 items, se^2 = variance / k (1 - k / N) and p the mean as a share of the
+    range; near an end of the range it leans inwards. Equal scores on all chosen items have no
+    sample variance: the share of items that score otherwise is then bounded as Wilson bounds 0
+    of k. All are cut to what the scored items leave possible, and bounds of 0/1 scores are moved
+    outwards to whole numbers of right answers.
 
     References
     ----------
@@ -157,14 +166,9 @@ def full_score_interval(
         below, above = wilson(mean, (size - 1) / left, level)
     else:
         variance = check_real("variance", variance, 0, math.inf)
-        if size == 1:
-            below, above = low, high
-        elif variance == 0:
-            other = wilson(0.0, (size - 1) / left, level)[1]
-            below, above = mean - other * (mean - low), mean + other * (high - mean)
-        else:
-            half = t_quantile((1 + level) / 2, size - 1) * math.sqrt(variance / size * left)
-            below, above = mean - half, mean + half
+        share, width = (mean - low) / (high - low), high - low
+        below, above = graded_bounds(share, variance / width**2, size, left, level)
+        below, above = low + below * width, low + above * width
     # The unscored share of the pool can only move the full score so far.
     certain = 0.0 if n_items is None else size / n_items
     below = max(below, certain * mean + (1 - certain) * low)
