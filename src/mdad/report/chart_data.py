@@ -22,7 +22,7 @@ HEIGHT = 300
 LABEL_HEIGHT = 17
 """Pixels a name beside a line needs."""
 
-LABEL_LENGTH = 18
+LABEL_LENGTH = 15
 """Characters of a name beside a line; the legend has all of it."""
 
 SHORTEST = 10.0

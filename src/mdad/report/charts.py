@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from mdad.report.summary import AuditSummary
 
-__all__ = ["PAGE", "PAPER", "Theme", "curve_chart", "gaps_chart", "mdad_chart", "svg"]
+__all__ = ["DAY", "NIGHT", "PAGE", "Theme", "curve_chart", "gaps_chart", "mdad_chart", "svg"]
 
 MAX_LABELS = 8
 """Lines that are named beside their end; with more, names would cover one another."""
@@ -42,42 +42,56 @@ class Theme:
 
     Parameters
     ----------
-    ink, faint : of text and axes; of grid and helper lines
-    paper : behind the chart
-    lines : of the methods, told apart by colour-blind readers too (Okabe and Ito)
+    ink, faint, paper : of text and axes; of grid lines; behind the chart
+    lines : of the methods; readers who confuse colours can tell neighbours apart
     claims : of the curves for seen and unseen items
-    below, above : of the pairs that are closer than the MDAD, and of the others
+    below, above : of pairs closer than the MDAD, and of the others
     """
 
-    ink: str = "#1f2328"
-    faint: str = "#c9ced4"
-    paper: str = "#ffffff"
-    lines: tuple[str, ...] = (
-        "#0072b2",
-        "#d55e00",
-        "#009e73",
-        "#b5568f",
-        "#8a6d00",
-        "#3f9bd1",
-        "#5b5bd6",
-        "#555b61",
-    )
-    claims: tuple[str, str] = ("#0072b2", "#d55e00")
-    below: str = "#d55e00"
-    above: str = "#7aa6c2"
+    ink: str
+    faint: str
+    paper: str
+    lines: tuple[str, ...]
+    claims: tuple[str, str]
+    below: str
+    above: str
     font: str = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
 
-PAPER = Theme()
-"""For files that stand alone."""
+DAY = Theme(
+    ink="#1f2328",
+    faint="#d0d7de",
+    paper="#ffffff",
+    lines=(
+        *("#0072b2", "#c24e00", "#00845e", "#b04a8a"),
+        *("#8a6d00", "#2f8fc7", "#5b5bd6", "#555b61"),
+    ),
+    claims=("#0072b2", "#c24e00"),
+    below="#0072b2",
+    above="#c3cbd4",
+)
+"""Dark on white; also for files that stand alone. Hues after Okabe and Ito, dark enough to read."""
+
+NIGHT = Theme(
+    ink="#e6eaef",
+    faint="#3a434d",
+    paper="#14181d",
+    lines=(
+        *("#56b4e9", "#f0a04b", "#2fc49a", "#e08fc0"),
+        *("#e0cb4a", "#8fb4ff", "#b7a3f5", "#b3bac2"),
+    ),
+    claims=("#56b4e9", "#f0a04b"),
+    below="#56b4e9",
+    above="#4d5864",
+)
 
 PAGE = Theme(
     ink="var(--ink)",
-    faint="var(--line)",
+    faint="var(--faint)",
     paper="var(--paper)",
-    lines=tuple(f"var(--line-{i})" for i in range(len(Theme.lines))),
+    lines=tuple(f"var(--line-{i})" for i in range(len(DAY.lines))),
     claims=("var(--seen)", "var(--unseen)"),
-    below="var(--unseen)",
+    below="var(--below)",
     above="var(--above)",
 )
 """For the page, whose style sheet knows whether it is day, night or paper."""
@@ -93,7 +107,7 @@ def svg(chart: alt.LayerChart, *, width: int = 460) -> str:
 
 
 def mdad_chart(
-    summary: AuditSummary, items: Literal["seen", "unseen"], theme: Theme = PAPER
+    summary: AuditSummary, items: Literal["seen", "unseen"], theme: Theme = DAY
 ) -> alt.LayerChart:
     """MDAD against size with its intervals, one line per method.
 
@@ -125,7 +139,7 @@ def mdad_chart(
     ]
     if len(method_names(summary)) <= MAX_LABELS:
         layers.append(
-            shown.mark_text(align="left", dx=9, limit=alt.expr("width * 0.32"))
+            shown.mark_text(align="left", dx=9, fontSize=11, limit=alt.expr("width * 0.34"))
             .encode(alt.Y("label:Q"), text="short:N")
             .transform_filter("isValid(datum.label)")
         )
@@ -171,7 +185,7 @@ def curve_chart(
     kind: Literal["agreement", "trust"],
     method: str,
     size: int,
-    theme: Theme = PAPER,
+    theme: Theme = DAY,
 ) -> alt.LayerChart:
     """Agreement against the gap, or trust against the observed gap, seen and unseen items.
 
@@ -184,7 +198,7 @@ def curve_chart(
         "trust": "gap observed on the micro-benchmark (points)",
     }[kind]
     y_title = {"agreement": "agreement", "trust": "probability that the order is right"}[kind]
-    x = alt.X("gap:Q", title=x_title).scale(domainMin=0)
+    x = alt.X("gap:Q", title=x_title).scale(domainMin=0, padding=0)
     color = _claim_color(theme)
     base = alt.Chart().encode(x, color).transform_filter("datum.gap <= end")
     y = alt.Y("mean:Q", title=y_title).scale(domain=[0, 1], nice=False).axis(format=".1f")
@@ -270,9 +284,7 @@ def _readable(base: alt.Chart, place: dict[str, Any], theme: Theme, **mark: Any)
     ]
 
 
-def gaps_chart(
-    summary: AuditSummary, method: str, size: int, theme: Theme = PAPER
-) -> alt.LayerChart:
+def gaps_chart(summary: AuditSummary, method: str, size: int, theme: Theme = DAY) -> alt.LayerChart:
     """Histogram of the gaps of the compared pairs, with the MDAD on seen items marked.
 
     The parameter ``limit`` is that MDAD; pairs below it have the other colour.
@@ -281,7 +293,7 @@ def gaps_chart(
 
     marks = gaps_marks(summary, method, size)
     x = alt.X("gap:Q", title="gap between two full scores on seen items (points)").scale(
-        domain=[0, max(5.0, math.ceil(len(summary.pair_gaps) / 10) * 5)], nice=False
+        domain=[0, max(5.0, math.ceil(len(summary.pair_gaps) / 10) * 5)], nice=False, padding=0
     )
     bars = (
         alt.Chart(alt.InlineData(gaps_data(summary), name="gaps"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from base64 import b64encode
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["render", "write_html"]
 
 MIDDLE_SIZE = 100
-"""The size shown first is the one nearest to this."""
+"""The size shown first is the one nearest to this, as in the sentences."""
 
 
 def write_html(summary: AuditSummary, path: Path) -> Path:
@@ -65,6 +66,8 @@ def render(summary: AuditSummary) -> str:
             never=any(row.mdad.value is None for row in summary.rows),
             pictures={name: _picture(name, chart) for name, chart in drawn.items()},
             descriptions={name: chart.description for name, chart in drawn.items()},
+            day=charts.DAY,
+            night=charts.NIGHT,
             command=_command(summary),
             charts=_json_for_script({name: chart.to_dict() for name, chart in drawn.items()}),
             cells=_packed(_live_cells(summary)),
@@ -137,7 +140,7 @@ def _small(text: str, estimate: Estimate) -> Any:
 
 def _first_shown(summary: AuditSummary) -> tuple[str, int]:
     experiment = summary.spec["experiment"]
-    size = min(experiment["sizes"], key=lambda size: abs(size - MIDDLE_SIZE))
+    size = min(experiment["sizes"], key=lambda size: abs(math.log(size / MIDDLE_SIZE)))
     return experiment["methods"][0], size
 
 
