@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from mdad._checks import check_choice, check_known, counted, listed
+from mdad._checks import MAX_SHOWN, check_choice, check_known, counted, listed
 from mdad.errors import ScoresError
 
 if TYPE_CHECKING:
@@ -101,8 +101,12 @@ def check_inside(
     if not outside.any():
         return
     cells = np.argwhere(outside)
-    shown = listed(f"{models[r]} / {items[c]}: {array[r, c]:g}" for r, c in cells[:5].tolist())
-    largest = np.nanmax(np.where(np.isinf(array), np.nan, array)) if array.size else 0
+    shown = listed(
+        f"{models[r]} / {items[c]}: {array[r, c]:g}" for r, c in cells[:MAX_SHOWN].tolist()
+    )
+    if len(cells) > MAX_SHOWN:
+        shown += f" and {len(cells) - MAX_SHOWN:,} more"
+    largest = array[~np.isnan(array)].max()
     hint = "Correct them, or declare the range they have with score_range=(low, high)."
     if np.isinf(array).any():
         hint = "An infinite score is not a score: correct the cell or leave it missing (NaN)."

@@ -118,7 +118,7 @@ class ScoreMatrix:
             models=model_ids,
             items=item_ids,
             subtasks=labels_of(subtasks, item_ids),
-            probabilities=None if layer is None else frozen(layer, np.float32),
+            probabilities=None if layer is None else frozen(np.array(layer, dtype=np.float32)),
             model_info=info_of("model", model_info, model_ids),
             item_info=info_of("item", item_info, item_ids),
             score_range=(low, high),

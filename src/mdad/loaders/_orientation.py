@@ -23,9 +23,10 @@ _ITEM = re.compile(
 _MODEL = re.compile(
     r"(m|model|llm|system)[\s_.:#-]*\d+"
     r"|.*(gpt|llama|claude|gemini|gemma|mistral|mixtral|qwen|deepseek|phi-?\d|falcon|olmo|pythia"
-    r"|vicuna|[-_]instruct|[-_]chat|\d+b\b).*",
+    r"|vicuna|\bmodel[-_ ]?\d|[-_]instruct|[-_]chat|\d+b\b).*",
     re.IGNORECASE,
 )
+_SLASH = re.compile(r"[^/]+/[^/]+")
 _SERIES = re.compile(r"(.*?)\d+$", re.DOTALL)
 _LONG_SERIES = 5
 
@@ -45,10 +46,12 @@ def looks_like(ids: Sequence[str]) -> Literal["models", "items"] | None:
     if _share(_MODEL, ids) >= MOST:
         return "models"
     matches = [_SERIES.fullmatch(i) for i in ids]
-    stems = {match[1] for match in matches if match}
+    stems = {match[1] if match else i for match, i in zip(matches, ids, strict=True)}
     if len(ids) >= _LONG_SERIES and all(matches) and len(stems) == 1:
         return "items"
-    return None
+    # Organisation and name; items such as mmlu/law_7 share what stands before the number.
+    named = _share(_SLASH, ids) >= MOST and len(stems) > len(ids) / 2
+    return "models" if named else None
 
 
 def orientation_of(

@@ -64,8 +64,8 @@ def write_parquet(
     ----------
     layout : "wide" (a row per model, a column per item), "long" (a row per cell: model, item,
         score, probability) or None: wide when there are no probabilities and at most 20,000
-        items, none of them called "model". In a wide file with probabilities the second column, ``layer``, says which of
-        the two a row holds. A cell that was not scored is null.
+        items, none of them called "model". In a wide file with probabilities the second
+        column, ``layer``, says which of the two a row holds. A cell that was not scored is null.
 
     Raises
     ------
