@@ -25,32 +25,45 @@ if TYPE_CHECKING:
     from mdad.errors import MdadError
     from mdad.intervals import Interval
     from mdad.loaders import load
+    from mdad.microbenchmark import Microbenchmark
     from mdad.planning import plan
     from mdad.results import Results
     from mdad.scores import ScoreMatrix
+    from mdad.selecting import select, select_forms
+    from mdad.verdicts import compare, score
 
 __all__ = [
     "Audit",
     "Interval",
     "MdadError",
+    "Microbenchmark",
     "Results",
     "ScoreMatrix",
     "__version__",
     "audit",
+    "compare",
     "datasets",
     "load",
     "plan",
+    "score",
+    "select",
+    "select_forms",
 ]
 
 _WHERE = {
     "Audit": "mdad.auditing",
     "Interval": "mdad.intervals",
     "MdadError": "mdad.errors",
+    "Microbenchmark": "mdad.microbenchmark",
     "Results": "mdad.results",
     "ScoreMatrix": "mdad.scores",
     "audit": "mdad.auditing",
+    "compare": "mdad.verdicts",
     "load": "mdad.loaders",
     "plan": "mdad.planning",
+    "score": "mdad.verdicts",
+    "select": "mdad.selecting",
+    "select_forms": "mdad.selecting",
 }
 """Public names are imported when first used: `mdad --help` must not wait for them."""
 
