@@ -134,7 +134,11 @@ def _curves(summary: AuditSummary, kind: str) -> tuple[Curve, ...]:
 
 
 def curve_data(summary: AuditSummary, kind: str, method: str, size: int) -> list[dict[str, Any]]:
-    """The bins of one method and size, seen and unseen items."""
+    """The bins of one method and size, seen and unseen items; the fullest has a dot of size 1."""
+    found = [
+        curve for curve in _curves(summary, kind) if (curve.method, curve.size) == (method, size)
+    ]
+    most = max((point.n_pairs for curve in found for point in curve.points), default=1)
     return [
         {
             "items": curve.items,
@@ -144,9 +148,9 @@ def curve_data(summary: AuditSummary, kind: str, method: str, size: int) -> list
             "high": point.high,
             "fit": point.fit,
             "pairs": point.n_pairs,
+            "dot": point.n_pairs / most,
         }
-        for curve in _curves(summary, kind)
-        if (curve.method, curve.size) == (method, size)
+        for curve in found
         for point in curve.points
     ]
 

@@ -198,7 +198,7 @@ def curve_chart(
         "trust": "gap observed on the micro-benchmark (points)",
     }[kind]
     y_title = {"agreement": "agreement", "trust": "probability that the order is right"}[kind]
-    x = alt.X("gap:Q", title=x_title).scale(domainMin=0, padding=0)
+    x = alt.X("gap:Q", title=x_title).scale(domain=[0, alt.expr("end")], nice=False, padding=0)
     color = _claim_color(theme)
     base = alt.Chart().encode(x, color).transform_filter("datum.gap <= end")
     y = alt.Y("mean:Q", title=y_title).scale(domain=[0, 1], nice=False).axis(format=".1f")
@@ -206,7 +206,7 @@ def curve_chart(
         base.mark_rule(opacity=0.3).encode(alt.Y("low:Q"), alt.Y2("high:Q")),
         base.mark_point(filled=True, opacity=0.55).encode(
             y,
-            alt.Size("pairs:Q", legend=None).scale(type="sqrt", range=[8, 70]),
+            alt.Size("dot:Q", legend=None).scale(domain=[0, 1], range=[6, 70]),
             tooltip=_curve_tooltip(),
         ),
         base.mark_line(strokeWidth=2).encode(

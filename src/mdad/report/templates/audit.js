@@ -34,7 +34,7 @@
   const packed = Uint8Array.from(atob(byId("cells").textContent), (char) => char.charCodeAt(0));
   const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   const cells = JSON.parse(await new Response(unpacked).text());
-  const columns = ["items", "gap", "mean", "low", "high", "fit", "pairs"];
+  const columns = ["items", "gap", "mean", "low", "high", "fit", "pairs", "dot"];
   const bins = (rows) =>
     rows.map((row) => Object.fromEntries(columns.map((column, i) => [column, row[i]])));
 
