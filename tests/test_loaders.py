@@ -3,6 +3,8 @@
 import gzip
 import json
 import math
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -576,3 +578,81 @@ def test_real_subtasks_labels_and_layers(shared_data):
     with pytest.raises(FormatError, match=r"go from -33\.3026 to 10"):
         loaders.load(eq)
     assert loaders.load(eq, score_range=(-34, 10)).n_missing == 108
+
+
+def test_white_space_that_python_strips_is_an_empty_file(tmp_path):
+    for text in ("\x1c\n", "\u2028", "\ufeff\n \n", " " * 9000):
+        for name in ("s.csv", "s.jsonl"):
+            with pytest.raises(FormatError, match="empty"):
+                loaders.load(write(tmp_path / name, text))
+
+
+def test_a_delimiter_inside_quotes_is_none(tmp_path):
+    with pytest.raises(FormatError, match="one column only when split by ','"):
+        loaders.load(write(tmp_path / "s.csv", '"model,q1"\na\n'))
+
+
+def test_subtasks_of_a_long_table_are_complete(tmp_path):
+    text = "model,item,score,subtask,category\na,q,1,x,u\na,r,0,,u\nb,q,1,x,u\nb,r,1,y,u\n"
+    path = write(tmp_path / "l.csv", text)
+    with pytest.raises(FormatError, match="'r' has a row without one"):
+        loaders.load(path)
+    # The column that is called subtask goes before its synonyms.
+    assert loaders.load(write(path, text.replace("0,,", "0,y,"))).subtasks == ("x", "y")
+
+
+def test_subtasks_that_are_the_only_labels(tmp_path):
+    FRAME.to_csv(tmp_path / "s.csv")
+    write(tmp_path / "i.csv", "item,subtask\n" + "".join(f"{i},x\n" for i in ITEMS))
+    found = loaders.load(tmp_path / "s.csv", items=tmp_path / "i.csv")
+    assert found.subtasks == ("x",) * 9
+    assert found.item_info is None
+    write(tmp_path / "i.csv", "item,source\n" + "".join(f"{i},x\n" for i in ITEMS))
+    found = loaders.load(tmp_path / "s.csv", items=tmp_path / "i.csv")
+    assert found.subtasks is None
+    assert list(found.item_info) == ["source"]
+
+
+def test_what_json_can_hold_and_a_table_cannot(tmp_path):
+    def told(*records):
+        with pytest.raises(FormatError) as caught:
+            loaders.load(write(tmp_path / "s.jsonl", "\n".join(records)))
+        return str(caught.value)
+
+    first = '{"model": "a", "item": "q", "score": 1}'
+    assert "is not valid JSON" in told("{", first)
+    assert "usable" in told(first, '{"model": "a", "item": "\\ud800", "score": 1}')
+    assert "usable" in told(first, '{"model": "a", "item": "x\\u0000", "score": 1}')
+    assert "infinite" in told(first, '{"model": "a", "item": "r", "score": 1' + "0" * 400 + "}")
+    assert "infinite" in told(
+        first,
+        first.replace("1", "null").replace("q", "s"),
+        '{"model": "a", "item": "r", "score": 1' + "0" * 400 + "}",
+    )
+    assert "is not valid JSON" in told(first, "[" * 100_000)
+    lines = [first.replace("q", f"q{i}") for i in range(4)]
+    found = loaders.load(write(tmp_path / "s.jsonl", "\n\n".join(lines)), min_models=1)
+    assert found.items == ("q0", "q1", "q2", "q3")
+
+
+def test_probabilities_are_compared_when_rows_are_merged(tmp_path):
+    text = "model,item,score,probability\na,q,1,.5\na,r,0,.5\nb,q,1,.5\nb,r,1,.5\na,q,1,{}\n"
+    loaders.load(write(tmp_path / "l.csv", text.format(".5")), duplicates="merge")
+    with pytest.raises(FormatError, match="1 row too many"):
+        loaders.load(write(tmp_path / "l.csv", text.format(".6")), duplicates="merge")
+
+
+def test_models_as_columns_can_be_merged(tmp_path):
+    path = write(tmp_path / "t.csv", "item,a,b,a \nq1,1,0,1\nq2,0,1,0\n")
+    found = loaders.load(path, duplicates="merge")
+    assert_values(found, [[1, 0], [0, 1]], ["a", "b"], ["q1", "q2"])
+
+
+def test_reading_a_table_of_text_needs_neither_pandas_nor_pyarrow(tmp_path):
+    path = write(tmp_path / "s.csv", "model,q1,q2\na,1,0\nb,0,1\n")
+    code = (
+        "import sys, mdad.loaders; "
+        f"mdad.loaders.load({str(path)!r}); "
+        "sys.exit(any(name in sys.modules for name in ('pandas', 'pyarrow')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

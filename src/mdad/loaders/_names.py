@@ -121,12 +121,12 @@ def first_named(header: Sequence[str], role: str) -> int | None:
     return next((names.index(name) for name in ROLES[role] if name in names), None)
 
 
-def check_header(source: Source, header: Sequence[str], *, corner: bool = False) -> None:
+def check_header(source: Source, header: Sequence[str], *, unique: bool = True) -> None:
     """Every column has a name, and no two have the same.
 
     Parameters
     ----------
-    corner : whether the name of the first column may be an item's id too
+    unique : False leaves it to the caller to look for names that occur twice
 
     Raises
     ------
@@ -143,7 +143,7 @@ def check_header(source: Source, header: Sequence[str], *, corner: bool = False)
         )
     first: dict[str, int] = {}
     twice = []
-    for position, name in list(enumerate(header, 1))[corner:]:
+    for position, name in enumerate(header, 1):
         other = first.setdefault(name.strip(), position)
         if other != position:
             spaces = "" if header[other - 1] == name else " (but for white space)"
@@ -153,7 +153,7 @@ def check_header(source: Source, header: Sequence[str], *, corner: bool = False)
             "the first line holds scores instead of names. Write a header: a name for the first "
             "column and the id of every item."
         )
-    if twice:
+    if twice and unique:
         raise source.error(
             f"{counted(len(twice), 'column name')} used twice: {listed(twice)}. Ids must be "
             "unique (white space around them does not count): rename or remove one of each."

@@ -177,10 +177,11 @@ def read_table(
     if start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in {b"{", b"["}:
         return _read_json(path, source, columns, layer)
     header, body = table_rows(path, source, delimiter)
-    check_header(source, header, corner=True)
+    check_header(source, header, unique=False)
     roles = _long_roles(source, header, columns, orientation, layer)
     if roles is None:
         return read_wide(source, header, body)
+    check_header(source, header)
     portions = delimited(source, len(header), roles, body)
     others = [name for i, name in enumerate(header) if i not in roles.values()]
     return long_table(source, {role: header[i] for role, i in roles.items()}, portions, others)

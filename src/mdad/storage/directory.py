@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -43,6 +43,9 @@ VERIFY_BELOW = 256 << 20
 """A mapped file up to this size is checked whenever it is opened: a fraction of a second."""
 
 BLOCK = 1 << 22
+
+OPTION_LAYERS = ("option_probabilities", "right_options")
+"""Present when the manifest lists their files, like the tables of models and items."""
 
 
 class StoredFile(msgspec.Struct):
@@ -110,6 +113,9 @@ def write_directory(
         layer = None
         if scores.probabilities is not None:
             layer = _write_npy("probabilities", scores, folder)
+        if scores.option_probabilities is not None:
+            for name in OPTION_LAYERS:
+                _write_npy(name, scores, folder)
         for kind, info in (("model", scores.model_info), ("item", scores.item_info)):
             stored = info_to_parquet(kind, info)
             if stored is not None:
@@ -126,9 +132,7 @@ def write_directory(
         (folder / MANIFEST).write_bytes(encode(manifest, pretty=True))
 
 
-def _write_npy(
-    name: Literal["values", "probabilities"], scores: ScoreMatrix, folder: Path
-) -> Layer:
+def _write_npy(name: str, scores: ScoreMatrix, folder: Path) -> Layer:
     np.save(folder / f"{name}.npy", getattr(scores, name), allow_pickle=False)
     return Layer(f"{name}.npy")
 
@@ -225,6 +229,9 @@ def _matrix(folder: Path, manifest: Manifest, where: str) -> ScoreMatrix:
         name = f"{kind}_info.parquet"
         stored = read_bytes(folder / name, name) if name in manifest.files else None
         infos[f"{kind}_info"] = info_from_parquet(kind, stored, where)
+    if all(f"{name}.npy" in manifest.files for name in OPTION_LAYERS):
+        for name, expected in zip(OPTION_LAYERS, ((*shape, None), shape[1:]), strict=True):
+            infos[name] = _mapped(folder / f"{name}.npy", expected, where)
     fields = {key: getattr(manifest, key) for key in Header.__struct_fields__}
     for key in ("format", "version", "checksum"):
         del fields[key]
@@ -234,12 +241,15 @@ def _matrix(folder: Path, manifest: Manifest, where: str) -> ScoreMatrix:
     )
 
 
-def _mapped(file: Path, shape: tuple[int, int], where: str) -> npt.NDArray[Any]:
+def _mapped(file: Path, shape: tuple[int | None, ...], where: str) -> npt.NDArray[Any]:
     try:
         array = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError, SyntaxError):
         raise damaged(where, f"{file.name!r} is not a readable .npy file") from None
-    if array.shape != shape:
+    fits = len(array.shape) == len(shape) and all(
+        wanted in {None, found} for wanted, found in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
         raise damaged(where, f"{file.name!r} has the shape {array.shape} instead of {shape}")
     return np.asarray(array)
 

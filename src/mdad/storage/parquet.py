@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from mdad._checks import check_choice
-from mdad.errors import FormatError
+from mdad.errors import FormatError, SettingError
 from mdad.storage._arrow import arrow, arrow_errors
 from mdad.storage._files import whole_file
 from mdad.storage._header import (
@@ -70,10 +70,16 @@ def write_parquet(
     Raises
     ------
     SettingError
-        when the layout is unknown or the file cannot be put there.
+        when the layout is unknown or the file cannot be put there, or the matrix has probabilities
+        of every option, for which these layouts have no place.
     ScoresError
         when an id is not valid Unicode or a table cannot be stored.
     """
+    if scores.option_probabilities is not None:
+        raise SettingError(
+            "a Parquet file has no place for the probabilities of every option; keep this matrix "
+            "in a directory with mdad.storage.write_directory."
+        )
     if layout is None:
         plain = scores.probabilities is None and scores.n_items <= MAX_WIDE_ITEMS
         # Many programs cannot read a file with two columns of one name.
@@ -163,14 +169,15 @@ def _open(path: Path, *, ids_as_codes: bool = False) -> Any:
 
 def is_parquet_store(path: str | os.PathLike[str]) -> bool:
     """Whether this is a Parquet file that carries the description of a score matrix."""
-    _, pq = arrow()
     path = Path(path)
-    if not path.is_file():
-        return False
     try:
-        with path.open("rb") as file:
-            if file.read(4) != b"PAR1":
+        with path.open("rb") as raw:
+            if raw.read(4) != b"PAR1":
                 return False
+    except OSError:
+        return False
+    _, pq = arrow()
+    try:
         with pq.ParquetFile(path) as file:
             return KEY in (file.schema_arrow.metadata or {})
     except arrow_errors():
