@@ -184,3 +184,68 @@ def info_rows(
     info: pd.DataFrame | None, positions: npt.NDArray[np.intp] | None
 ) -> pd.DataFrame | None:
     return info if info is None or positions is None else info.iloc[positions]
+
+
+def options_of(
+    probabilities: npt.ArrayLike | None,
+    right: npt.ArrayLike | None,
+    models: tuple[str, ...],
+    items: tuple[str, ...],
+) -> tuple[npt.NDArray[np.float32] | None, npt.NDArray[np.intp] | None]:
+    """The third layer and the position of each item's right option, checked; both or neither."""
+    if probabilities is None and right is None:
+        return None, None
+    if probabilities is None or right is None:
+        raise ScoresError(
+            "option_probabilities and right_options go together: what models gave to every option "
+            "of an item, and the position of the right one. Give both or neither."
+        )
+    layer, positions = _option_layer(probabilities), np.asarray(right)
+    shape = (len(models), len(items))
+    if layer.ndim != len(shape) + 1 or layer.shape[:2] != shape or layer.shape[2] == 0:
+        raise ScoresError(
+            "option_probabilities must have the shape models x items x options, "
+            f"{shape[0]:,} x {shape[1]:,} x some; got an array of shape {layer.shape}."
+        )
+    for row, model in enumerate(models):
+        # Row by row: a mask of all cells would be a third of a large layer.
+        if ((layer[row] < 0) | (layer[row] > 1)).any():
+            raise ScoresError(
+                f"option_probabilities of {model!r} are outside [0, 1]; log-likelihoods become "
+                "probabilities by a softmax over the options of an item."
+            )
+    _check_right(positions, layer, items)
+    return frozen(layer), frozen(positions.astype(np.intp))
+
+
+def _option_layer(probabilities: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    try:
+        return np.array(probabilities, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise ScoresError(
+            "option_probabilities must be numbers, models x items x options, with NaN where an "
+            "item has fewer options than others."
+        ) from None
+
+
+def _check_right(
+    positions: npt.NDArray[Any], layer: npt.NDArray[np.float32], items: tuple[str, ...]
+) -> None:
+    count = layer.shape[2]
+    if positions.shape != (len(items),) or not np.issubdtype(positions.dtype, np.integer):
+        raise ScoresError(
+            f"right_options must be {len(items):,} whole numbers, the position of each item's "
+            f"right option; got an array of {positions.dtype} and shape {positions.shape}."
+        )
+    outside = np.flatnonzero((positions < 0) | (positions >= count))
+    if outside.size:
+        shown = listed(f"{items[i]}: {positions[i]}" for i in outside)
+        raise ScoresError(f"right_options must be from 0 to {count - 1}; got {shown}.")
+    # An item of which nothing is known at all was not scored by any model.
+    known: npt.NDArray[np.bool_] = ~np.isnan(layer).all(axis=0, keepdims=True)[0]
+    absent = np.flatnonzero(known.any(axis=1) & ~known[np.arange(len(items)), positions])
+    if absent.size:
+        raise ScoresError(
+            "the right option has no probability for any model (NaN = there is no such option) "
+            f"on the items {listed(items[i] for i in absent)}."
+        )

@@ -192,10 +192,11 @@ def run_once(scores: ScoreMatrix, experiment: Experiment, number: int) -> Run:
 def estimate(built: Built, target: ScoreMatrix) -> Estimates:
     """Estimates of target models from their scores on the chosen items alone."""
     positions = [target.item_position[item] for item in built.selection.items]
-    layer = target.probabilities
-    return built.estimator.estimate(
-        target.values[:, positions], None if layer is None else layer[:, positions]
+    probabilities, options = (
+        None if layer is None else layer[:, positions]
+        for layer in (target.probabilities, target.option_probabilities)
     )
+    return built.estimator.estimate(target.values[:, positions], probabilities, options)
 
 
 def _full_scores(target: ScoreMatrix, split: Split, aggregate: Aggregate) -> FloatArray:

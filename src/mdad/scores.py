@@ -26,6 +26,7 @@ from mdad._score_parts import (
     info_rows,
     labels_of,
     numbers,
+    options_of,
     unique_ids,
 )
 from mdad.errors import ScoresError
@@ -61,6 +62,10 @@ class ScoreMatrix:
     kind : "correctness" (0/1) or "graded"; taken from the values when not given
     name : name of the benchmark, for titles
     simulated : whether the scores come from a simulation; every output says so
+    option_probabilities : array of shape (n_models, n_items, n_options), in [0, 1]; optional
+        The probability each model gave to every option; NaN where an item has fewer options.
+    right_options : int array of shape (n_items,); goes with ``option_probabilities``
+        Position of each item's right option.
 
     Raises
     ------
@@ -87,6 +92,8 @@ class ScoreMatrix:
     kind: Kind = "correctness"
     name: str = ""
     simulated: bool = False
+    option_probabilities: npt.NDArray[np.float32] | None = None
+    right_options: npt.NDArray[np.intp] | None = None
 
     def __init__(
         self,
@@ -102,6 +109,8 @@ class ScoreMatrix:
         kind: Kind | None = None,
         name: str = "",
         simulated: bool = False,
+        option_probabilities: npt.ArrayLike | None = None,
+        right_options: npt.ArrayLike | None = None,
     ) -> None:
         model_ids, item_ids = unique_ids("model", models), unique_ids("item", items)
         shape = (len(model_ids), len(item_ids))
@@ -113,6 +122,7 @@ class ScoreMatrix:
         if probabilities is not None:
             layer = numbers("probabilities", probabilities, shape)
             check_inside(layer, model_ids, item_ids, 0.0, 1.0, what="probability")
+        options, right = options_of(option_probabilities, right_options, model_ids, item_ids)
         self._fill(
             values=compact(raw, found),
             models=model_ids,
@@ -125,6 +135,8 @@ class ScoreMatrix:
             kind=found,
             name=str(name),
             simulated=bool(simulated),
+            option_probabilities=options,
+            right_options=right,
         )
 
     def _fill(self, **fields: Any) -> None:
@@ -145,6 +157,8 @@ class ScoreMatrix:
     def __repr__(self) -> str:
         layers = f"{self.kind}{' and probabilities' if self.probabilities is not None else ''}"
         parts = [f"{self.n_models:,} models x {self.n_items:,} items", layers]
+        if self.option_probabilities is not None:
+            parts.append(counted(self.option_probabilities.shape[2], "option"))
         if self.subtasks is not None:
             parts.append(counted(len(set(self.subtasks)), "subtask"))
         if self.n_missing:
@@ -280,12 +294,15 @@ class ScoreMatrix:
         values = cut(self.values)
         if self.kind == "correctness" and values is not None and values.dtype != np.int8:
             values = compact(values, "correctness")
+        right = self.right_options
         return self._replace(
             values=values,
             models=pick(self.models, rows),
             items=pick(self.items, columns),
             subtasks=None if self.subtasks is None else pick(self.subtasks, columns),
             probabilities=cut(self.probabilities),
+            option_probabilities=cut(self.option_probabilities),
+            right_options=right if right is None or columns is None else frozen(right[columns]),
             model_info=info_rows(self.model_info, rows),
             item_info=info_rows(self.item_info, columns),
         )
@@ -342,6 +359,11 @@ class ScoreMatrix:
                 # Adding 0 turns -0.0 into 0.0; equal scores have equal bytes.
                 part = np.packbits(row) if row.dtype == np.int8 else row + row.dtype.type(0)
                 digest.update(part.tobytes())
+        if matrix.option_probabilities is not None:
+            # Only where there are options, so that other matrices keep their fingerprints.
+            for block in (matrix.right_options, *matrix.option_probabilities):
+                part = np.asarray(block, dtype=np.float32) + np.float32(0)
+                digest.update(repr(part.shape).encode() + part.tobytes())
         return digest.hexdigest()
 
     @cached_property

@@ -71,6 +71,17 @@ def load_digits_zoo_options() -> OptionProbabilities:
     )
 
 
+def load_digits_zoo_with_options() -> ScoreMatrix:
+    """The scores of the classifiers whose probabilities of all ten digits are known."""
+    options = load_digits_zoo_options()
+    part = load_digits_zoo().restrict(models=options.models)
+    return part._replace(
+        name="digits-zoo-options",
+        option_probabilities=options.probabilities,
+        right_options=options.right,
+    )
+
+
 def _table(what: str, key: str) -> pd.DataFrame:
     import pandas as pd  # noqa: PLC0415  # imported late: start-up time of the command
 

@@ -10,6 +10,7 @@ from mdad.datasets._bundled import (
     OptionProbabilities,
     load_digits_zoo,
     load_digits_zoo_options,
+    load_digits_zoo_with_options,
 )
 from mdad.datasets._presets import PRESETS
 from mdad.datasets._settings import settings_of
@@ -70,11 +71,23 @@ DATASETS: dict[str, DatasetInfo] = {
         simulated=False,
         options=True,
     ),
+    "digits-zoo-options": DatasetInfo(
+        name="digits-zoo-options",
+        summary="those of digits-zoo with probabilities of all ten digits, not only of the right",
+        n_models=60,
+        n_items=899,
+        n_subtasks=10,
+        licence="scores MIT; images CC BY 4.0 (not included)",
+        simulated=False,
+    ),
     **{f"simulated-{preset}": _preset_info(preset) for preset in PRESETS},
 }
 """All data sets by name."""
 
-_BUNDLED: dict[str, Callable[[], ScoreMatrix]] = {"digits-zoo": load_digits_zoo}
+_BUNDLED: dict[str, Callable[[], ScoreMatrix]] = {
+    "digits-zoo": load_digits_zoo,
+    "digits-zoo-options": load_digits_zoo_with_options,
+}
 _OPTIONS: dict[str, Callable[[], OptionProbabilities]] = {"digits-zoo": load_digits_zoo_options}
 
 
@@ -92,7 +105,8 @@ def load(name: str) -> ScoreMatrix:
 
     Returns
     -------
-    ScoreMatrix of 0/1 scores with probabilities of the right option
+    ScoreMatrix of 0/1 scores with probabilities of the right option ("digits-zoo-options": and of
+    every option)
 
     Raises
     ------

@@ -33,7 +33,10 @@ class FittedEstimator(Protocol):
     """An estimator fitted to one selection."""
 
     def estimate(
-        self, values: npt.NDArray[Any], probabilities: npt.NDArray[Any] | None = None
+        self,
+        values: npt.NDArray[Any],
+        probabilities: npt.NDArray[Any] | None = None,
+        options: npt.NDArray[Any] | None = None,
     ) -> Estimates:
         """Estimate full scores.
 
@@ -41,6 +44,8 @@ class FittedEstimator(Protocol):
         ----------
         values : array of shape (n_models, size), columns in the order of the selection
         probabilities : array of the same shape, or None
+        options : array of shape (n_models, size, n_options), the probability of every option, NaN
+            where an item has fewer; or None
         """
         ...
 

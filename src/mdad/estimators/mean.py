@@ -33,6 +33,7 @@ class FittedMean:
         self,
         values: npt.NDArray[Any],
         probabilities: npt.NDArray[Any] | None = None,  # noqa: ARG002  # part of the protocol
+        options: npt.NDArray[Any] | None = None,  # noqa: ARG002  # the same
     ) -> Estimates:
         """Estimate full scores; see :class:`FittedEstimator`.
 
