@@ -206,6 +206,41 @@ def gathered(
     return grid.values(), None if layer is None else layer.reshape(grid.shape)
 
 
+def averaged(table: Long, bounds: tuple[float, float]) -> npt.NDArray[Any]:
+    """The matrix of mean scores where a model has several trials of an item.
+
+    Rows without a score are left out of a mean; a cell without any score is missing.
+
+    Raises
+    ------
+    FormatError
+        when a score is out of bounds (its mean might not be), or there are probabilities.
+    """
+    shape = (len(table.models), len(table.items))
+    check_size(table.source, 16 * shape[0] * shape[1], _size_text(shape))
+    sums, counts = np.zeros(shape[0] * shape[1]), np.zeros(shape[0] * shape[1])
+    for batch in table.batches():
+        if batch.probabilities is not None:
+            raise table.source.error(
+                "trials with probabilities are not averaged: leave that column out, or give one "
+                "row per model and item."
+            )
+        flat, scores = flat_of(table, batch), as_floats(batch.scores)
+        scored = ~np.isnan(scores)
+        outside = np.flatnonzero((scores < bounds[0]) | (scores > bounds[1]))
+        if len(outside):
+            raise table.source.error(
+                f"{table.source.at(batch.lines[int(outside[0])])} has the score "
+                f"{scores[outside[0]]:g}, outside the range from {bounds[0]:g} to {bounds[1]:g}. "
+                "Correct it, or declare the range with score_range=(low, high)."
+            )
+        sums += np.bincount(flat[scored], weights=scores[scored], minlength=sums.size)
+        counts += np.bincount(flat[scored], minlength=sums.size)
+    with np.errstate(invalid="ignore"):
+        means: npt.NDArray[Any] = (sums / counts).reshape(shape)
+    return means
+
+
 def _all_equal(table: Long, grid: Grid, layer: npt.NDArray[Any] | None) -> bool:
     """Whether every row says what the last row of its cell said."""
     for batch in table.batches():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mdad.errors import FormatError
     from mdad.loaders._names import Source
 
-Duplicates = Literal["error", "merge", "number"]
+Duplicates = Literal["error", "merge", "number", "mean"]
 
 MAX_BYTES = 8 << 30
 """Size of a score matrix in memory; 5,000 x 100,000 graded scores are half of it."""

@@ -17,7 +17,7 @@ from mdad._score_parts import checked_range
 from mdad.errors import SettingError
 from mdad.loaders import _parquet
 from mdad.loaders._cells import as_floats, finished
-from mdad.loaders._long import Long, gathered, located
+from mdad.loaders._long import Long, averaged, gathered, located
 from mdad.loaders._long_text import delimited, json_lines, json_object, long_table
 from mdad.loaders._names import ROLES, Source, check_header, checked_columns, chosen, key
 from mdad.loaders._orientation import Orientation, orientation_of
@@ -75,7 +75,8 @@ def load(
     min_models : fewest models; 1 to read the scores of a single model
     duplicates : what to do with several rows of one model in a wide table, or of one model and
         item in a long one: "error"; "merge" keeps one of rows that are equal in every cell and
-        refuses others; "number" (wide only) keeps all models, as "NAME (2)" and so on
+        refuses others; "number" (wide only) keeps all models, as "NAME (2)" and so on; "mean"
+        (long only) averages the trials of one model on one item
     layer : "score", or "probability" when the table holds the probabilities of the correct
         answers; a long table may have both, this says which becomes ``values``
     kind : "correctness" or "graded"; None looks at the scores
@@ -104,7 +105,7 @@ def load(
     check_choice("duplicates", duplicates, get_args(Duplicates))
     check_choice("layer", layer, get_args(Layer))
     if isinstance(table, Long):
-        part = _from_long(table, merge=duplicates == "merge")
+        part = _from_long(table, duplicates, (low, high))
     else:
         part = _from_wide(table, orientation, duplicates)
     _check_range(part, layer, part.values, (low, high))
@@ -251,7 +252,7 @@ def _from_wide(table: Wide, orientation: Orientation | None, duplicates: Duplica
     source = table.source
     way = orientation_of(source, table.corner, table.rows, table.columns, orientation)
     model_rows = way == "models-rows"
-    if duplicates != "error":
+    if duplicates in {"merge", "number"}:
         table = without_duplicates(table, duplicates, by_row=model_rows)
     whats = ("model", "item") if model_rows else ("item", "model")
     places = [source.at(line) for line in table.lines]
@@ -273,8 +274,11 @@ def _from_wide(table: Wide, orientation: Orientation | None, duplicates: Duplica
     return _Parts(source, column_ids, rows_ids, np.ascontiguousarray(table.cells.T), at)
 
 
-def _from_long(table: Long, *, merge: bool) -> _Parts:
-    values, probabilities = gathered(table, merge=merge)
+def _from_long(table: Long, duplicates: Duplicates, bounds: tuple[float, float]) -> _Parts:
+    if duplicates == "mean":
+        values, probabilities = averaged(table, bounds), None
+    else:
+        values, probabilities = gathered(table, merge=duplicates == "merge")
     check_scored(table.source, values, table.models, "model")
     check_scored(table.source, values.T, table.items, "item")
 
