@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from mdad import measures
+from mdad._rules import MIN_PAIRS
 from mdad.experiment import Experiment
 from mdad.intervals import Interval
 from mdad.runner import run_experiment
@@ -69,7 +70,7 @@ def mdad_first(bins: np.ndarray, right: np.ndarray, threshold: float = 0.8) -> f
     """Left edge, in points, of the first bin of 30 pairs or more that reaches the threshold."""
     counts = np.bincount(bins.ravel())
     sums = np.bincount(bins.ravel(), weights=right.ravel())
-    reached = (counts >= measures.MIN_PAIRS) & (sums >= threshold * counts)
+    reached = (counts >= MIN_PAIRS) & (sums >= threshold * counts)
     return float(reached.argmax() / 2) if reached.any() else np.nan
 
 

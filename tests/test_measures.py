@@ -311,28 +311,51 @@ def test_agreement_and_its_curve_have_the_loops_intervals(unit, ties):
                 assert close((point.low, point.high), percentiles(means, 0.8))
 
 
-@pytest.mark.parametrize("rule", ["monotone", "first"])
 @pytest.mark.parametrize("unit", UNITS)
-def test_mdad_has_the_loops_interval(unit, rule):
+def test_mdad_has_the_loops_interval(unit):
+    counts = random_counts(4, n_runs=12, n_target=7, n_items=(60, 40, 100))
+    interval = Interval(unit, level=0.8, n_resamples=20)
+    frame = measures.mdad(counts.results, interval=interval)
+    for items, method, size, plain, tables in bootstrapped(counts, interval):
+        positions = {b: cell[3] / cell[2] for b, cell in plain.items()}
+        values = [crossing_by_search(table, 0.8, positions) for table in tables]
+        row = frame_cell(frame, method, size, items)
+        assert close((row["low"], row["high"]), percentiles(values, 0.8))
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_mdad_first_has_the_loops_interval(unit):
     counts = random_counts(4, n_runs=30, n_target=8, n_items=(60, 40, 100))
-    interval = Interval(unit, level=0.8, n_resamples=25)
+    interval = Interval(unit, level=0.8, n_resamples=20)
+    frame = measures.mdad(counts.results, rule="first", threshold=0.7, interval=interval)
+    for items, method, size, plain, tables in bootstrapped(counts, interval):
+        may, must = {}, {}
+        for b in plain:
+            pairs = [table[b] for table in tables]
+            # A bin without weight in a replicate may have any mean there.
+            may[b] = percentiles([c[0] / c[1] if c[1] else 1.0 for c in pairs], 0.8)[1]
+            must[b] = percentiles([c[0] / c[1] if c[1] else 0.0 for c in pairs], 0.8)[0]
+        low, high = (
+            first_bin({b: (mean * plain[b][2], plain[b][2]) for b, mean in bound.items()}, 0.7)
+            for bound in (may, must)
+        )
+        row = frame_cell(frame, method, size, items)
+        assert close((row["low"], row["high"]), (low, high))
+        assert not row["low"] > row["mdad"]
+        assert not row["high"] < row["mdad"]
+
+
+def bootstrapped(counts, interval):
+    """Bins of each cell: plain, and in every replicate."""
     weight = weights_of(counts.results, interval)
-    frame = measures.mdad(counts.results, rule=rule, interval=interval)
     for items in ("seen", "unseen"):
         for method, size, m, s in counts.cells:
             rows = agreement_rows(counts, items, m, s)
-            plain = bins_of(rows)
-            positions = {b: cell[3] / cell[2] for b, cell in plain.items()}
-            values = []
-            for b in range(interval.n_resamples):
-                table = bins_of(rows, lambda *pair, b=b: weight(b, *pair))
-                values.append(
-                    crossing_by_search(table, 0.8, positions)
-                    if rule == "monotone"
-                    else first_bin(table, 0.8)
-                )
-            row = frame_cell(frame, method, size, items)
-            assert close((row["low"], row["high"]), percentiles(values, 0.8))
+            tables = [
+                bins_of(rows, lambda *pair, b=b: weight(b, *pair))
+                for b in range(interval.n_resamples)
+            ]
+            yield items, method, size, bins_of(rows), tables
 
 
 @pytest.mark.parametrize("unit", UNITS)

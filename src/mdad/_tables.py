@@ -13,7 +13,9 @@ from mdad._pairs import (
     Pairs,
     Ties,
     agreement_of,
+    bin_of,
     estimate_signs,
+    pair_differences,
     pair_positions,
     pairs_of,
 )
@@ -38,6 +40,7 @@ class Binned:
     sums : array of shape (n_cells, n_bins)
     counts : array of shape (n_bins,), pairs in each bin
     position : array of shape (n_bins,), mean |gap| of the bin's pairs; its middle when empty
+    width : of a bin, in the unit of the scores
     replicate_sums : array of shape (n_cells, n_resamples, n_bins)
     replicate_counts : array of shape (n_resamples, n_bins)
     """
@@ -45,6 +48,7 @@ class Binned:
     sums: FloatArray
     counts: FloatArray
     position: FloatArray
+    width: float
     replicate_sums: FloatArray
     replicate_counts: FloatArray
 
@@ -110,8 +114,6 @@ def trust_table(
     results: Results, pairs: Pairs, method: int, size: int, interval: Interval
 ) -> Binned:
     """Share ordered alike by bin of the *estimated* gap; estimated ties are left out."""
-    from mdad._pairs import bin_of, pair_differences  # noqa: PLC0415
-
     estimated = pair_differences(results.estimates[method, size])
     sign = estimate_signs(results, method, size)
     used = pairs.ordered & (sign != 0)
@@ -159,7 +161,7 @@ def binned(
         replicates = np.einsum("br,crk->cbk", weights.runs, by_run, optimize=True)
     else:
         replicates = _weighted_sums(rows, bins, n_bins, target, weights)
-    return Binned(plain[:-1], counts, position, replicates[:-1], replicates[-1])
+    return Binned(plain[:-1], counts, position, width, replicates[:-1], replicates[-1])
 
 
 def _sums_by_run(

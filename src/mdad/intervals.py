@@ -13,7 +13,15 @@ from mdad._checks import check_int, check_real
 if TYPE_CHECKING:
     from mdad._rng import Stream
 
-__all__ = ["Interval", "Unit", "crossing", "isotonic", "percentile_interval", "resample_counts"]
+__all__ = [
+    "Interval",
+    "Unit",
+    "crossing",
+    "interval_ends",
+    "isotonic",
+    "percentile_interval",
+    "resample_counts",
+]
 
 Unit = Literal["runs", "models"]
 FloatArray = npt.NDArray[np.float64]
@@ -60,6 +68,15 @@ def percentile_interval(replicates: FloatArray, level: float) -> tuple[FloatArra
     low = np.quantile(replicates, tail, axis=-1, method="inverted_cdf")
     high = np.quantile(replicates, 1 - tail, axis=-1, method="inverted_cdf")
     return low, high
+
+
+def interval_ends(replicates: FloatArray, level: float) -> tuple[float, float]:
+    """Ends of the percentile interval; undefined (NaN) replicates are left out."""
+    replicates = replicates[~np.isnan(replicates)]
+    if not len(replicates):
+        return np.nan, np.nan
+    low, high = percentile_interval(replicates, level)
+    return float(low), float(high)
 
 
 def isotonic(sums: FloatArray, weights: FloatArray) -> FloatArray:

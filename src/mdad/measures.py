@@ -25,10 +25,11 @@ from mdad._pairs import (
     pairs_of,
 )
 from mdad._reference import reference_mdad
+from mdad._rules import first, monotone
 from mdad._tables import Binned, agreement_table, bootstrap_weights, trust_table
 from mdad.errors import UnknownIdError
 from mdad.experiment import ITEM_SETS
-from mdad.intervals import Interval, crossing, isotonic, percentile_interval
+from mdad.intervals import Interval, crossing, interval_ends, isotonic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,9 +56,6 @@ FloatArray = npt.NDArray[np.float64]
 
 AGREEMENT_THRESHOLD = 0.8
 EDGE = 1e-9
-MIN_PAIRS = 30
-"""Pairs a bin needs before the rule "first" believes its mean."""
-
 RUNS_ONLY = Interval(unit="runs")
 
 
@@ -90,7 +88,7 @@ def agreement(
             values = table.sums.sum(axis=-1) / n_pairs if n_pairs else table.sums[:, 0] * np.nan
             replicates = table.replicate_sums.sum(axis=-1) / table.replicate_counts.sum(axis=-1)
         for cell, (method, size) in enumerate(_cells(results)):
-            low, high = _ends(replicates[cell], interval)
+            low, high = interval_ends(replicates[cell], interval.level)
             rows.append((method, size, item_set, values[cell], low, high, n_pairs, n_tied))
     return _frame(rows, "method size items agreement low high n_pairs n_tied")
 
@@ -134,7 +132,8 @@ def mdad(
     rule : "monotone": where the isotonic fit of agreement on the gap, weighted by pairs,
         reaches the threshold, interpolated between half-point bins. "first": left edge of the
         first bin with 30 pairs or more whose mean reaches it (for comparison with the paper;
-        biased low at small sizes). "reference": the algorithm of the July 2025 snapshot, for
+        biased low at small sizes), its interval from the first bin that may reach it to the
+        first that surely does. "reference": the algorithm of the July 2025 snapshot, for
         parity tests; it has no interval and says 0.5 when the threshold is not reached.
     threshold : agreement to be reached, the paper's is 0.8
     items, ties, interval : see :func:`agreement`
@@ -155,26 +154,15 @@ def mdad(
     if rule == "reference":
         return _reference(results, threshold, items)
     interval = interval or Interval()
-    find = {"monotone": _monotone, "first": _first}[rule]
-    width = results.spec.scores.point / 2
+    read = {"monotone": monotone, "first": first}[rule]
     rows = []
     for item_set, table in _tables(results, items, ties, interval):
-        gaps = np.abs(pairs_of(results, item_set).gap).ravel()
+        gaps, n_pairs = pairs_of(results, item_set).gap.ravel(), int(table.counts.sum())
         for cell, (method, size) in enumerate(_cells(results)):
-            value = float(find(table.sums[cell], table.counts, table.position, threshold, width))
-            low = high = np.nan
-            if interval.n_resamples:
-                replicates = find(
-                    table.replicate_sums[cell],
-                    table.replicate_counts,
-                    table.position,
-                    threshold,
-                    width,
-                )
-                low, high = _ends(replicates, interval)
+            value, low, high = read(table, cell, threshold, interval)
             found = value if np.isfinite(value) else np.nan
             share = unresolved_share(gaps, found)
-            rows.append((method, size, item_set, found, low, high, int(table.counts.sum()), share))
+            rows.append((method, size, item_set, found, low, high, n_pairs, share))
     return _frame(rows, "method size items mdad low high n_pairs unresolved")
 
 
@@ -221,7 +209,7 @@ def errors(
         for cell, (method, size) in enumerate(_cells(results)):
             m, s = divmod(cell, len(results.experiment.sizes))
             error, bias = np.abs(difference[m, s]), difference[m, s].mean()
-            ends = _ends(_weighted_mean(error, results.target, weights), interval)
+            ends = interval_ends(_weighted_mean(error, results.target, weights), interval.level)
             tau = _mean_tau(taus[m, s], weights.runs, interval)
             rows.append((method, size, item_set, error.mean(), *ends, bias, *tau))
     return _frame(
@@ -298,25 +286,10 @@ def smallest_trustworthy_gap(
             replicates = crossing(
                 table.replicate_sums[0], table.replicate_counts, table.position, probability
             )
-            low, high = _ends(replicates, interval)
+            low, high = interval_ends(replicates, interval.level)
             found = value if np.isfinite(value) else np.nan
             rows.append((method, size, item_set, found, low, high, int(table.counts.sum())))
     return _frame(rows, "method size items gap low high n_pairs")
-
-
-def _monotone(
-    sums: FloatArray, counts: FloatArray, x: FloatArray, threshold: float, _width: float
-) -> FloatArray:
-    return crossing(sums, counts, x, threshold)
-
-
-def _first(
-    sums: FloatArray, counts: FloatArray, _x: FloatArray, threshold: float, width: float
-) -> FloatArray:
-    """Left edge of the first bin with enough pairs whose mean reaches the threshold; else inf."""
-    meets = (counts >= MIN_PAIRS) & (sums >= (threshold - 1e-9) * counts)
-    first: FloatArray = np.where(meets.any(axis=-1), meets.argmax(axis=-1) * width, np.inf)
-    return first
 
 
 def _reference(results: Results, threshold: float, items: Sequence[str]) -> pd.DataFrame:
@@ -354,7 +327,7 @@ def _mean_tau(
         return np.nan, np.nan, np.nan, len(taus)
     with np.errstate(invalid="ignore"):
         replicates = (runs[:, defined] @ taus[defined]) / runs[:, defined].sum(axis=1)
-    low, high = _ends(replicates, interval)
+    low, high = interval_ends(replicates, interval.level)
     return float(taus[defined].mean()), low, high, int((~defined).sum())
 
 
@@ -366,20 +339,11 @@ def _curve(table: Binned, cell: int, width: float, interval: Interval, name: str
     frame[name] = table.sums[cell, used] / table.counts[used]
     with np.errstate(invalid="ignore", divide="ignore"):
         replicates = table.replicate_sums[cell] / table.replicate_counts
-    ends = [_ends(replicates[:, b], interval) for b in used]
+    ends = [interval_ends(replicates[:, b], interval.level) for b in used]
     frame["low"], frame["high"] = [low for low, _ in ends], [high for _, high in ends]
     frame["fit"] = isotonic(table.sums[cell], table.counts)[used]
     frame["n_pairs"] = table.counts[used].astype(np.int64)
     return frame
-
-
-def _ends(replicates: FloatArray, interval: Interval) -> tuple[float, float]:
-    """Ends of the percentile interval; replicates without pairs are left out."""
-    replicates = replicates[~np.isnan(replicates)]
-    if not len(replicates):
-        return np.nan, np.nan
-    low, high = percentile_interval(replicates, interval.level)
-    return float(low), float(high)
 
 
 def _tables(
