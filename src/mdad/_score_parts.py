@@ -242,7 +242,7 @@ def _check_right(
         shown = listed(f"{items[i]}: {positions[i]}" for i in outside)
         raise ScoresError(f"right_options must be from 0 to {count - 1}; got {shown}.")
     # An item of which nothing is known at all was not scored by any model.
-    known: npt.NDArray[np.bool_] = ~np.isnan(layer).all(axis=0, keepdims=True)[0]
+    known = ~np.logical_and.reduce(np.isnan(layer), axis=0)
     absent = np.flatnonzero(known.any(axis=1) & ~known[np.arange(len(items)), positions])
     if absent.size:
         raise ScoresError(
