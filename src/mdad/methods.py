@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Literal
 
 from mdad._checks import suggestion
 from mdad.errors import MethodError
-from mdad.estimators import Estimator, FittedEstimator, WeightedMean
+from mdad.estimators import Estimator, FittedEstimator, WeightedMean, WeightedTotal
 from mdad.selectors import (
+    Diversity,
     EqualSubtasks,
+    PaperDiversity,
+    PaperStratifiedConfidence,
     Prepared,
     ProportionalSubtasks,
     Selection,
     Selector,
+    StratifiedConfidence,
     Uniform,
 )
 
@@ -101,6 +105,17 @@ def _proportional(form: Form) -> Method:
     return Method("random-subtasks-proportional", selector, WeightedMean())
 
 
+def _confidence(form: Form) -> Method:
+    if form == "paper":
+        return Method("stratified-confidence", PaperStratifiedConfidence(), WeightedTotal())
+    return Method("stratified-confidence", StratifiedConfidence(), WeightedMean())
+
+
+def _diversity(form: Form) -> Method:
+    selector = PaperDiversity() if form == "paper" else Diversity()
+    return Method("diversity", selector, WeightedMean())
+
+
 METHODS: dict[str, MethodInfo] = {
     "random": MethodInfo(
         _random, "uniform random items without replacement; plain mean", reads="nothing"
@@ -116,6 +131,18 @@ METHODS: dict[str, MethodInfo] = {
         "random items from each subtask in proportion to its size; plain mean",
         reads="subtasks",
         paper_form="the same expected number from each subtask, unweighted",
+    ),
+    "stratified-confidence": MethodInfo(
+        _confidence,
+        "random items from each stratum of similar mean probability, in proportion to its size",
+        reads="probabilities, else values",
+        paper_form="weights that are not the inverse chances and do not sum to 1",
+    ),
+    "diversity": MethodInfo(
+        _diversity,
+        "items that differ from each other, drawn by a determinantal process; weighted mean",
+        reads="probabilities, else values",
+        paper_form="plain mean, without the items in the tails of the four components",
     ),
 }
 

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from mdad.estimators._base import Estimates, Estimator, FittedEstimator
 from mdad.estimators.mean import WeightedMean
+from mdad.estimators.total import WeightedTotal
 
-__all__ = ["Estimates", "Estimator", "FittedEstimator", "WeightedMean"]
+__all__ = ["Estimates", "Estimator", "FittedEstimator", "WeightedMean", "WeightedTotal"]

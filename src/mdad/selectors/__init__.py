@@ -8,16 +8,22 @@ the other sizes it is asked for.
 from __future__ import annotations
 
 from mdad.selectors._base import Prepared, Selection, Selector, check_size
+from mdad.selectors.confidence import PaperStratifiedConfidence, StratifiedConfidence
+from mdad.selectors.diversity import Diversity, PaperDiversity
 from mdad.selectors.stratified import EqualSubtasks, MinimumPerSubtask, ProportionalSubtasks
 from mdad.selectors.uniform import Uniform
 
 __all__ = [
+    "Diversity",
     "EqualSubtasks",
     "MinimumPerSubtask",
+    "PaperDiversity",
+    "PaperStratifiedConfidence",
     "Prepared",
     "ProportionalSubtasks",
     "Selection",
     "Selector",
+    "StratifiedConfidence",
     "Uniform",
     "check_size",
 ]

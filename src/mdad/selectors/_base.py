@@ -27,10 +27,13 @@ class Selection:
     ----------
     items : ids, all different
     weights : array of shape (size,), sums to 1
+    total : what the weights summed to before they were scaled; 1 where scaling them is part of
+        the method. Read by :class:`mdad.estimators.WeightedTotal` alone.
     """
 
     items: tuple[str, ...]
     weights: FloatArray
+    total: float = 1.0
 
     @property
     def size(self) -> int:
@@ -80,7 +83,12 @@ def check_size(size: int, scores: ScoreMatrix) -> int:
 
 
 def selection_of(
-    scores: ScoreMatrix, chosen: npt.NDArray[np.intp], weights: FloatArray
+    scores: ScoreMatrix,
+    chosen: npt.NDArray[np.intp],
+    weights: FloatArray,
+    *,
+    total: float = 1.0,
 ) -> Selection:
     """A selection from positions, its weights scaled to sum to 1."""
-    return Selection(tuple([scores.items[i] for i in chosen.tolist()]), weights / weights.sum())
+    items = tuple([scores.items[i] for i in chosen.tolist()])
+    return Selection(items, weights / weights.sum(), total)
