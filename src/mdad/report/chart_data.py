@@ -29,7 +29,9 @@ SHORTEST = 10.0
 """Points: curves are drawn at least this far, if there are pairs that far apart."""
 
 N_LINES = 8
-"""Colours of lines; further methods use them again."""
+"""Colours of lines; further methods use them again, with the next pattern of dashes."""
+
+DASHES = ((1, 0), (6, 3), (2, 2))
 
 DEEPEST = 2.0
 """The MDAD axis ends at most at this many times the largest MDAD; intervals may go on above."""
@@ -75,6 +77,7 @@ def _mdad_entry(row: Row, number: int, top: float) -> dict[str, Any]:
     return {
         "number": number,
         "color": number % N_LINES,
+        "dash": number // N_LINES % len(DASHES),
         "name": legible(row.method),
         "short": _short(legible(row.method)),
         "size": row.size,
@@ -125,7 +128,7 @@ def said_between(estimate: Estimate) -> str:
     """An interval in words."""
     if estimate.low is None:
         return "not reached" if estimate.value is None else "none"
-    upper = "not reached" if estimate.high is None else f"{estimate.high:.1f}"
+    upper = "beyond reach" if estimate.high is None else f"{estimate.high:.1f}"
     return f"{estimate.low:.1f} to {upper}"
 
 

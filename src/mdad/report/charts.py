@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mdad.report.chart_data import (
     CLAIMS,
+    DASHES,
     HEIGHT,
     axis_top,
     curve_data,
@@ -24,13 +25,16 @@ from mdad.report.chart_data import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import altair as alt
 
     from mdad.report.summary import AuditSummary
 
 __all__ = ["DAY", "NIGHT", "PAGE", "Theme", "curve_chart", "gaps_chart", "mdad_chart", "svg"]
+
+FEW = 3
+"""Bands that can lie on one another and still be told apart; those of more methods are paler."""
 
 MAX_LABELS = 8
 """Lines that are named beside their end; with more, names would cover one another."""
@@ -128,8 +132,8 @@ def mdad_chart(
     shown = base.transform_filter("indexof(hidden, datum.number) < 0")
     y = alt.Y("mdad:Q", title="MDAD (points)").scale(domain=[0, axis_top(summary.rows)], nice=False)
     layers = [
-        _spread(shown, alone=len(sizes) == 1),
-        shown.mark_line(strokeWidth=2).encode(y),
+        _spread(shown, len(method_names(summary)), alone=len(sizes) == 1),
+        shown.mark_line(strokeWidth=2).encode(y, _dashes("dash:O", range(len(DASHES)), DASHES)),
         shown.mark_point(filled=True, size=55, opacity=1)
         .encode(y, tooltip=_mdad_tooltip())
         .transform_filter("isValid(datum.mdad)"),
@@ -153,13 +157,24 @@ def mdad_chart(
     )
 
 
-def _spread(shown: alt.Chart, *, alone: bool) -> alt.Chart:
+def _spread(shown: alt.Chart, n_methods: int, *, alone: bool) -> alt.Chart:
     """The interval: a band, or a bar when there is only one size to stand on."""
     import altair as alt  # noqa: PLC0415  # slow to import
 
-    mark = shown.mark_rule(strokeWidth=2, opacity=0.5) if alone else shown.mark_area(opacity=0.16)
+    if alone:
+        mark = shown.mark_rule(strokeWidth=2, opacity=0.5)
+    else:
+        mark = shown.mark_area(opacity=0.16 if n_methods <= FEW else 0.07)
     drawn: alt.Chart = mark.encode(alt.Y("low:Q"), alt.Y2("high:Q"))
     return drawn
+
+
+def _dashes(
+    field: str, values: Iterable[Any], patterns: Sequence[tuple[int, int]]
+) -> alt.StrokeDash:
+    import altair as alt  # noqa: PLC0415  # slow to import
+
+    return alt.StrokeDash(field, legend=None).scale(domain=list(values), range=list(patterns))
 
 
 def _mdad_tooltip() -> list[alt.Tooltip]:
@@ -211,9 +226,7 @@ def curve_chart(
         ),
         base.mark_line(strokeWidth=2).encode(
             alt.Y("fit:Q"),
-            alt.StrokeDash("items:N", legend=None).scale(
-                domain=list(CLAIMS), range=[[1, 0], [6, 4]]
-            ),
+            _dashes("items:N", CLAIMS, DASHES[:2]),
         ),
     ]
     threshold = summary.threshold if kind == "agreement" else TRUSTED

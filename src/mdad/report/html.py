@@ -12,6 +12,7 @@ from base64 import b64encode
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from mdad._checks import counted
 from mdad.errors import ResultsError
 from mdad.report import chart_data, charts
 from mdad.report.legible import legible
@@ -154,7 +155,10 @@ def look(summary: AuditSummary, method: str, size: int) -> list[str]:
         else f"{percent(seen.unresolved)} of the compared pairs are closer than that on seen items"
     )
     return [
-        f"MDAD: {_said(seen)} on seen items, {_said(unseen)} on unseen items; {closer}.",
+        (
+            f"{method}, {counted(size, 'item')}: MDAD {_said(seen)} on seen items, "
+            f"{_said(unseen)} on unseen items; {closer}."
+        ),
         (
             "Smallest trustworthy observed gap (right with probability 0.95): "
             f"{chart_data.said(seen.observed_gap_95)} on seen items, "
