@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -17,7 +18,9 @@ from mdad.cli._common import (
     ProbabilitiesOption,
     RangeOption,
     console,
+    names_of,
     print_json,
+    read_lines,
     read_scores,
 )
 from mdad.errors import SettingError
@@ -44,6 +47,13 @@ def convert_command(
     score_range: RangeOption = None,
     orientation: OrientationOption = None,
     format_: FormatOption = None,
+    models: Annotated[
+        str | None, typer.Option(help="Keep only these models, comma-separated.")
+    ] = None,
+    only: Annotated[
+        Path | None,
+        typer.Option(help="Keep only these items: a micro-benchmark, or ids, one a line."),
+    ] = None,
     layout: Annotated[
         str | None, typer.Option(help="Parquet only: wide (a column per item) or long.")
     ] = None,
@@ -68,6 +78,10 @@ def convert_command(
         orientation=orientation,
         format=format_,
     )
+    scores = scores.restrict(
+        models=None if models is None else names_of(models),
+        items=None if only is None else _ids(only),
+    )
     suffixes = target.name.lower()
     if layout is not None and not suffixes.endswith(".parquet"):
         raise SettingError("--layout is for Parquet files only.")
@@ -83,6 +97,14 @@ def convert_command(
     else:
         storage.write_directory(scores, target)
     typer.echo(f"{scores!r}\nwritten to {target}")
+
+
+def _ids(path: Path) -> Sequence[str]:
+    from mdad.microbenchmark import Microbenchmark  # noqa: PLC0415  # slow to import
+
+    if path.suffix == ".json":
+        return Microbenchmark.load(path).items
+    return read_lines(path)
 
 
 def datasets_command(json_: JsonOption = False) -> None:

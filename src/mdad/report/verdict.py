@@ -105,21 +105,31 @@ def render_verdict(verdict: Verdict, low: float, console: Console) -> None:
     """Print a verdict; ``low`` is the lower end of the score range."""
     from rich.table import Table  # noqa: PLC0415  # slow to import
 
-    table = Table(*HEAD, box=None, header_style="bold")
+    table = Table(box=None, header_style="bold")
+    for name in HEAD:
+        table.add_column(name, overflow="fold", no_wrap=name != "model")
     for row in _rows(verdict, low):
         table.add_row(*map(_plain, row))
     console.print(table)
-    if len(verdict.pairs) <= MAX_PAIRS:
-        pairs = Table(*PAIR_HEAD, box=None, header_style="bold")
-        for pair in verdict.pairs:
-            pairs.add_row(_plain(f"{pair.a} - {pair.b}"), *_pair_cells(pair, verdict.point))
-        console.print(pairs)
     for line in scope(verdict):
         console.print(f"- {line}", style="dim", markup=False)
-    console.print(headline(verdict), style="bold", markup=False)
-    if 1 < len(verdict.pairs) <= MAX_PAIRS:
+    if len(verdict.pairs) <= MAX_PAIRS:
         for pair in verdict.pairs:
+            console.print(f"- {_details(pair, verdict.point)}", style="dim", markup=False)
+    if len(verdict.pairs) > 1:
+        for pair in verdict.pairs[:MAX_PAIRS]:
             console.print(pair_sentence(pair, verdict), markup=False)
+    console.print(headline(verdict), style="bold", markup=False)
+
+
+def _details(pair: PairVerdict, point: float) -> str:
+    """Everything known of a pair, in one line."""
+    gap, ends, better, unseen, counts, test = _pair_cells(pair, point)
+    return (
+        f"{pair.a} against {pair.b}: {gap} points ({ends}); probability that the first is better "
+        f"{better}, on unseen items of the kind {unseen}; wins/ties/losses {counts}; McNemar "
+        f"p = {test}."
+    )
 
 
 def scope(verdict: Verdict) -> tuple[str, ...]:
