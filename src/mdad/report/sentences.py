@@ -38,13 +38,14 @@ def percent(share: float) -> str:
     return f"{share:.0%}".replace("%", " %")
 
 
-def advice(rows: Sequence[Row], threshold: float) -> tuple[str, ...]:
+def advice(rows: Sequence[Row], threshold: float, level: float = 0.95) -> tuple[str, ...]:
     """The answer first: MDAD at a middle size, how many pairs that leaves, what 2 points take.
 
     Parameters
     ----------
     rows : of the audit
     threshold : agreement to be reached
+    level : of the intervals
     """
     seen = [row for row in rows if row.items == "seen"]
     base = [row for row in seen if row.method == seen[0].method]
@@ -53,7 +54,7 @@ def advice(rows: Sequence[Row], threshold: float) -> tuple[str, ...]:
         filter(
             None,
             (
-                _reliable_gap(middle, threshold),
+                _reliable_gap(middle, threshold, level),
                 _closer(middle),
                 _size_for(base, WANTED_GAP),
                 _best(seen, middle.size),
@@ -63,7 +64,7 @@ def advice(rows: Sequence[Row], threshold: float) -> tuple[str, ...]:
     )
 
 
-def _reliable_gap(row: Row, threshold: float) -> str:
+def _reliable_gap(row: Row, threshold: float, level: float) -> str:
     how = _named(row)
     if row.mdad.value is None:
         return (
@@ -73,9 +74,8 @@ def _reliable_gap(row: Row, threshold: float) -> str:
     low, high = row.mdad.low, row.mdad.high
     between = ""
     if low is not None:
-        between = (
-            f" (95 % interval {low:.1f} to {'beyond reach' if high is None else f'{high:.1f}'})"
-        )
+        end = "beyond reach" if high is None else f"{high:.1f}"
+        between = f" ({percent(level)} interval {low:.1f} to {end})"
     return (
         f"With {how} two models must be {points(row.mdad.value)} apart before the "
         f"micro-benchmark ranks them correctly with probability {threshold:g}{between}."

@@ -138,7 +138,7 @@ def summarize(
     return AuditSummary(
         title=results.spec.scores.name or "score matrix",
         simulated=results.spec.scores.simulated,
-        answer=advice(rows, threshold),
+        answer=advice(rows, threshold, interval.level),
         scope=scope_notes(results.spec, interval, ties, threshold),
         notes=data_notes(results.spec.scores),
         rows=rows,
