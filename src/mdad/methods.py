@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Literal
 
 from mdad._checks import suggestion
 from mdad.errors import MethodError
-from mdad.estimators import Estimator, FittedEstimator, WeightedMean, WeightedTotal
+from mdad.estimators import (
+    AnchorMean,
+    AnchorPredictor,
+    Estimator,
+    FittedEstimator,
+    WeightedMean,
+    WeightedTotal,
+)
 from mdad.selectors import (
+    AnchorPoints,
     Diversity,
     EqualSubtasks,
+    OptionAnchors,
     PaperDiversity,
     PaperStratifiedConfidence,
     Prepared,
@@ -116,6 +125,17 @@ def _diversity(form: Form) -> Method:
     return Method("diversity", selector, WeightedMean())
 
 
+def _anchor_points(_form: Form) -> Method:
+    return Method("anchor-points", AnchorPoints(), AnchorMean())
+
+
+def _anchor_predictor(form: Form) -> Method:
+    name = "anchor-points-predictor"
+    if form == "paper":
+        return Method(name, OptionAnchors("sum"), AnchorPredictor("sum", observed=False))
+    return Method(name, OptionAnchors(), AnchorPredictor())
+
+
 METHODS: dict[str, MethodInfo] = {
     "random": MethodInfo(
         _random, "uniform random items without replacement; plain mean", reads="nothing"
@@ -143,6 +163,17 @@ METHODS: dict[str, MethodInfo] = {
         "items that differ from each other, drawn by a determinantal process; weighted mean",
         reads="probabilities, else values",
         paper_form="plain mean, without the items in the tails of the four components",
+    ),
+    "anchor-points": MethodInfo(
+        _anchor_points,
+        "items that stand for clusters of correlated items; mean probability weighted by share",
+        reads="probabilities, else values",
+    ),
+    "anchor-points-predictor": MethodInfo(
+        _anchor_predictor,
+        "every item predicted right or wrong from the logits of the chosen one most like it",
+        reads="probabilities of every option",
+        paper_form="without the observed items, clusters from the summed correlations of options",
     ),
 }
 

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from mdad.estimators._base import Estimates, Estimator, FittedEstimator
+from mdad.estimators.anchor_mean import AnchorMean
+from mdad.estimators.anchor_predictor import AnchorPredictor
 from mdad.estimators.mean import WeightedMean
 from mdad.estimators.total import WeightedTotal
 
-__all__ = ["Estimates", "Estimator", "FittedEstimator", "WeightedMean", "WeightedTotal"]
+__all__ = [
+    "AnchorMean",
+    "AnchorPredictor",
+    "Estimates",
+    "Estimator",
+    "FittedEstimator",
+    "WeightedMean",
+    "WeightedTotal",
+]

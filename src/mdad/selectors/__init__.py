@@ -8,15 +8,18 @@ the other sizes it is asked for.
 from __future__ import annotations
 
 from mdad.selectors._base import Prepared, Selection, Selector, check_size
+from mdad.selectors.anchor_points import AnchorPoints, OptionAnchors
 from mdad.selectors.confidence import PaperStratifiedConfidence, StratifiedConfidence
 from mdad.selectors.diversity import Diversity, PaperDiversity
 from mdad.selectors.stratified import EqualSubtasks, MinimumPerSubtask, ProportionalSubtasks
 from mdad.selectors.uniform import Uniform
 
 __all__ = [
+    "AnchorPoints",
     "Diversity",
     "EqualSubtasks",
     "MinimumPerSubtask",
+    "OptionAnchors",
     "PaperDiversity",
     "PaperStratifiedConfidence",
     "Prepared",
