@@ -285,7 +285,11 @@ CASES = (
     parquet(
         "a column of dates",
         "when a run was made",
-        {"model": ["a", "b"], "q1": [1, 0], "run": pd.to_datetime(["2025-01-01"] * 2)},
+        {
+            "model": ["a", "b"],
+            "q1": [1, 0],
+            "run": np.array(["2025-01-01"] * 2, dtype="datetime64[ms]"),
+        },
     ),
     parquet("ids as decimals", "1.0", {"model": [1.0, 2.0], "q1": [1, 0], "q2": [1, 0]}),
     parquet("text in Parquet", "a word", {"model": ["a", "b"], "q1": ["1", "x"], "q2": ["0", "1"]}),

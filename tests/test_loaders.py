@@ -486,7 +486,10 @@ def test_parquet_details(tmp_path):
     table["item"] = ["q", "r", "q", "r"]
     table["score"] = ["1", "0", "x", "y"]
     table.to_parquet(tmp_path / "text.parquet")
-    with pytest.raises(FormatError, match=r"2 cells are not numbers.*row 3, column 'score': 'x'"):
+    with pytest.raises(
+        FormatError,
+        match=r"2 cells are not numbers among the first 4 rows: row 3, column 'score': 'x'",
+    ):
         loaders.load(tmp_path / "text.parquet")
     table["score"] = [None] * 4
     table.to_parquet(tmp_path / "none.parquet")
@@ -623,12 +626,12 @@ def test_what_json_can_hold_and_a_table_cannot(tmp_path):
     assert "is not valid JSON" in told("{", first)
     assert "usable" in told(first, '{"model": "a", "item": "\\ud800", "score": 1}')
     assert "usable" in told(first, '{"model": "a", "item": "x\\u0000", "score": 1}')
-    assert "infinite" in told(first, '{"model": "a", "item": "r", "score": 1' + "0" * 400 + "}")
-    assert "infinite" in told(
-        first,
-        first.replace("1", "null").replace("q", "s"),
-        '{"model": "a", "item": "r", "score": 1' + "0" * 400 + "}",
-    )
+    huge = '{"model": "a", "item": "r", "score": 1' + "0" * 400 + "}"
+    others = [
+        f'{{"model": "b", "item": "{i}", "score": {s}}}' for i, s in (("q", "null"), ("r", 1))
+    ]
+    assert "infinite" in told(first, huge)
+    assert "infinite" in told(first, huge, *others)
     assert "is not valid JSON" in told(first, "[" * 100_000)
     lines = [first.replace("q", f"q{i}") for i in range(4)]
     found = loaders.load(write(tmp_path / "s.jsonl", "\n\n".join(lines)), min_models=1)

@@ -71,6 +71,11 @@ def assert_same(one, other):
     np.testing.assert_array_equal(one.values, other.values)
     assert not other.values.flags.writeable
     assert (one.probabilities is None) == (other.probabilities is None)
+    assert (one.right_options is None) == (other.right_options is None)
+    if one.right_options is not None:
+        np.testing.assert_array_equal(one.right_options, other.right_options)
+        assert one.option_probabilities.dtype == other.option_probabilities.dtype
+        np.testing.assert_array_equal(one.option_probabilities, other.option_probabilities)
     if one.probabilities is not None:
         assert one.probabilities.dtype == other.probabilities.dtype
         np.testing.assert_array_equal(one.probabilities, other.probabilities)
@@ -111,6 +116,24 @@ def test_long_parquet_of_many_rows_comes_back_in_order(tmp_path, monkeypatch):
     scores = matrix(missing=True, full=True)
     storage.write_parquet(scores, tmp_path / "s.parquet", "long")
     assert_same(scores, storage.read_parquet(tmp_path / "s.parquet"))
+
+
+def test_probabilities_of_options_round_trip_in_a_directory(tmp_path):
+    options = np.random.default_rng(0).random((4, 5, 3)).astype(np.float32)
+    options[:, 2, 2] = np.nan
+    for chances in (None, options[:, :, 0]):
+        scores = ScoreMatrix(
+            matrix(missing=True).values,
+            MODELS,
+            ITEMS,
+            probabilities=chances,
+            option_probabilities=options,
+            right_options=[0, 1, 1, 2, 0],
+        )
+        storage.write_directory(scores, tmp_path / "s")
+        assert_same(scores, storage.open_directory(tmp_path / "s"))
+        with pytest.raises(SettingError, match="write_directory"):
+            storage.write_parquet(scores, tmp_path / "s.parquet")
 
 
 @pytest.mark.parametrize("packed", [None, False, True])

@@ -38,11 +38,26 @@ def parquet_file(path: Path, source: Source, codes: list[str] | None = None) -> 
         when it is truncated or damaged, now or while it is read.
     """
     _, pq = arrow()
-    try:
-        with pq.ParquetFile(
+    with (
+        decoding(source),
+        pq.ParquetFile(
             path, read_dictionary=codes, pre_buffer=False, page_checksum_verification=True
-        ) as file:
-            yield file
+        ) as file,
+    ):
+        yield file
+
+
+@contextmanager
+def decoding(source: Source) -> Iterator[None]:
+    """Turns what pyarrow raises on damaged bytes, some of it only when cells are looked at.
+
+    Raises
+    ------
+    FormatError
+        instead of it.
+    """
+    try:
+        yield
     except MdadError:
         raise
     except arrow_errors() as error:
@@ -216,18 +231,8 @@ def read_long(path: Path, source: Source, header: list[str], roles: Roles) -> Lo
         _check_types(source, schema, list(names.values()), ids)
     check_size(source, n_rows, f"a table of {n_rows:,} rows")
     text = [name for name in ids if _kind(schema.field(name).type) == "text"]
-    models, items, labels, unnamed = Coder(), Coder(), Labels(), Offenders()
-    label = [names["subtask"]] if "subtask" in names else []
-    start = 0
-    for batch in _portions(path, source, ids + label, text):
-        codes = [_positions(coder, batch.column(i)) for i, coder in enumerate((models, items))]
-        for row in np.flatnonzero((codes[0] < 0) | (codes[1] < 0)).tolist():
-            unnamed.add(source.at(start + row + 1))
-        if label and not unnamed:
-            labels.add(codes[1], [str(i or "") for i in batch.column(2).to_pylist()])
-        start += batch.num_rows
-    if unnamed:
-        raise unnamed_error(source, unnamed)
+    models, items = Coder(), Coder()
+    labels = _scan(path, source, names, text, (models, items))
     known = models.check(source, "model"), items.check(source, "item")
     others = tuple([name for name in header if name not in names.values()])
 
@@ -237,12 +242,34 @@ def read_long(path: Path, source: Source, header: list[str], roles: Roles) -> Lo
         for batch in _portions(path, source, ids + layers, text):
             lines = range(first, first + batch.num_rows)
             first += batch.num_rows
-            codes = [_positions(coder, batch.column(i)) for i, coder in enumerate((models, items))]
-            cells = [_checked(source, batch, i, lines) for i in range(2, 2 + len(layers))]
+            with decoding(source):
+                codes = [_positions(c, batch.column(i)) for i, c in enumerate((models, items))]
+                cells = [_checked(source, batch, i, lines) for i in range(2, 2 + len(layers))]
             layer = as_floats(cells[1]) if len(cells) > 1 else None
             yield Batch(codes[0], codes[1], cells[0], layer, lines)
 
     return Long(source, *known, batches, labels.check(source, known[1]), others)
+
+
+def _scan(
+    path: Path, source: Source, names: dict[str, str], text: list[str], coders: tuple[Coder, Coder]
+) -> Labels:
+    """Give every id a position, and gather the subtasks of the items."""
+    labels, unnamed = Labels(), Offenders()
+    wanted = [names[role] for role in ("model", "item", "subtask") if role in names]
+    start = 0
+    for batch in _portions(path, source, wanted, text):
+        with decoding(source):
+            codes = [_positions(coder, batch.column(i)) for i, coder in enumerate(coders)]
+            texts = [str(i or "") for i in batch.column(2).to_pylist()] if wanted[2:] else []
+        for row in np.flatnonzero((codes[0] < 0) | (codes[1] < 0)).tolist():
+            unnamed.add(source.at(start + row + 1))
+        if texts and not unnamed:
+            labels.add(codes[1], texts)
+        start += batch.num_rows
+    if unnamed:
+        raise unnamed_error(source, unnamed)
+    return labels
 
 
 def _checked(source: Source, batch: Any, column: int, lines: range) -> npt.NDArray[Any]:
@@ -254,9 +281,8 @@ def _checked(source: Source, batch: Any, column: int, lines: range) -> npt.NDArr
             f"{source.at(lines[row])}, column {name!r}: {text!r}"
             for row, text in zip(mistakes, texts, strict=False)
         )
-        more = f" and more below {source.at(lines[-1])}" if lines else ""
         raise source.error(
-            f"{counted(len(mistakes), 'cell is not a number', 'cells are not numbers')}{more}: "
-            f"{shown}. {hint(texts[0])}"
+            f"{counted(len(mistakes), 'cell is not a number', 'cells are not numbers')} among the "
+            f"first {lines[-1]:,} rows: {shown}. {hint(texts[0])}"
         )
     return cells
