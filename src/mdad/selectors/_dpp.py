@@ -86,9 +86,7 @@ class PolynomialBasis:
         self._found = np.asfortranarray(np.hstack([self._found, fresh]))
 
     def _orthonormal(self, exponents: Exponents) -> FloatArray:
-        from scipy.linalg import qr  # noqa: PLC0415  # slow to import
-
-        block = legendre_products(self._points, exponents) * self._root[:, None]
+        block: FloatArray = legendre_products(self._points, exponents) * self._root[:, None]
         norms = np.linalg.norm(block, axis=0)
         block = block[:, norms > 0] / norms[norms > 0]
         block -= self._found @ (self._found.T @ block)
@@ -96,12 +94,28 @@ class PolynomialBasis:
             return block
         fresh, upper = np.linalg.qr(block)
         if len(fresh) < block.shape[1] or np.abs(np.diag(upper)).min() <= DEPENDENT:
-            upper, pivots = qr(block, mode="r", pivoting=True)
-            rank = int((np.abs(np.diag(upper)) > DEPENDENT).sum())
-            fresh = np.linalg.qr(block[:, np.sort(pivots[:rank])])[0]
+            room = len(fresh) - self._found.shape[1]
+            fresh = np.linalg.qr(block[:, independent(block, room)])[0]
         # What rounding left of the earlier ones is removed once more.
         fresh -= self._found @ (self._found.T @ fresh)
         return np.linalg.qr(fresh)[0]
+
+
+def independent(block: FloatArray, room: int) -> list[int]:
+    """Columns that are no combination of the columns before them, at most ``room``."""
+    found = np.empty((len(block), min(room, block.shape[1])), order="F")
+    kept: list[int] = []
+    for column in range(block.shape[1]):
+        if len(kept) == found.shape[1]:
+            break
+        before = found[:, : len(kept)]
+        rest = block[:, column] - before @ (before.T @ block[:, column])
+        rest -= before @ (before.T @ rest)
+        norm = np.linalg.norm(rest)
+        if norm > DEPENDENT:
+            found[:, len(kept)] = rest / norm
+            kept.append(column)
+    return kept
 
 
 @lru_cache(maxsize=64)

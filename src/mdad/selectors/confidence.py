@@ -46,7 +46,7 @@ class StratifiedConfidence:
     -----
     "inclusion" is unbiased at every size. "strata" is not where a stratum may get no item: at
     small sizes that is the fate of the rarest, which are the hardest and the easiest
-    (``docs/design/010-confidence-and-diversity.md`` has the figures). From one item per stratum
+    (``docs/design/confidence-and-diversity.md`` has the figures). From one item per stratum
     on both are unbiased and equally precise. With unequal item weights (macro) either is a ratio
     of sums and keeps the small bias of one.
 
