@@ -96,10 +96,19 @@ REFUSED: dict[tuple[str, str], str] = {
     ("anchor-points-predictor", case): "needs the probability of every option"
     for case in CASES
     if case != "options"
+} | {
+    (name, "graded"): "needs scores that are right or wrong"
+    for name in ("tinybenchmarks", "tinybenchmarks-pirt", "tinybenchmarks-gpirt")
 }
 
 # What these draw is where a search starts; several starts may end in one minimum.
-SEARCHES = {"anchor-points", "anchor-points-predictor"}
+SEARCHES = {
+    "anchor-points",
+    "anchor-points-predictor",
+    "tinybenchmarks",
+    "tinybenchmarks-pirt",
+    "tinybenchmarks-gpirt",
+}
 
 CELLS = [
     pytest.param(name, form, case, aggregate, id=f"{name}-{form}-{case}-{aggregate}")

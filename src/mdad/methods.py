@@ -12,6 +12,7 @@ from mdad.estimators import (
     AnchorPredictor,
     Estimator,
     FittedEstimator,
+    IrtPrediction,
     WeightedMean,
     WeightedTotal,
 )
@@ -19,6 +20,7 @@ from mdad.selectors import (
     AnchorPoints,
     Diversity,
     EqualSubtasks,
+    IrtClusters,
     OptionAnchors,
     PaperDiversity,
     PaperStratifiedConfidence,
@@ -136,6 +138,18 @@ def _anchor_predictor(form: Form) -> Method:
     return Method(name, OptionAnchors(), AnchorPredictor())
 
 
+def _tinybenchmarks(_form: Form) -> Method:
+    return Method("tinybenchmarks", IrtClusters(), WeightedMean())
+
+
+def _pirt(_form: Form) -> Method:
+    return Method("tinybenchmarks-pirt", IrtClusters(), IrtPrediction())
+
+
+def _gpirt(_form: Form) -> Method:
+    return Method("tinybenchmarks-gpirt", IrtClusters(), IrtPrediction(mixed=True))
+
+
 METHODS: dict[str, MethodInfo] = {
     "random": MethodInfo(
         _random, "uniform random items without replacement; plain mean", reads="nothing"
@@ -174,6 +188,21 @@ METHODS: dict[str, MethodInfo] = {
         "every item predicted right or wrong from the logits of the chosen one most like it",
         reads="probabilities of every option",
         paper_form="without the observed items, clusters from the summed correlations of options",
+    ),
+    "tinybenchmarks": MethodInfo(
+        _tinybenchmarks,
+        "items that stand for clusters of item response parameters; mean weighted by cluster",
+        reads="0/1 values",
+    ),
+    "tinybenchmarks-pirt": MethodInfo(
+        _pirt,
+        "the same items; all others predicted from the ability a model shows on them",
+        reads="0/1 values",
+    ),
+    "tinybenchmarks-gpirt": MethodInfo(
+        _gpirt,
+        "the same items; weighted mean and prediction mixed, weight fitted on source models",
+        reads="0/1 values",
     ),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mdad.estimators._base import Estimates, Estimator, FittedEstimator
 from mdad.estimators.anchor_mean import AnchorMean
 from mdad.estimators.anchor_predictor import AnchorPredictor
+from mdad.estimators.irt_prediction import IrtPrediction
 from mdad.estimators.mean import WeightedMean
 from mdad.estimators.total import WeightedTotal
 
@@ -14,6 +15,7 @@ __all__ = [
     "Estimates",
     "Estimator",
     "FittedEstimator",
+    "IrtPrediction",
     "WeightedMean",
     "WeightedTotal",
 ]

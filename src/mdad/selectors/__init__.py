@@ -11,6 +11,7 @@ from mdad.selectors._base import Prepared, Selection, Selector, check_size
 from mdad.selectors.anchor_points import AnchorPoints, OptionAnchors
 from mdad.selectors.confidence import PaperStratifiedConfidence, StratifiedConfidence
 from mdad.selectors.diversity import Diversity, PaperDiversity
+from mdad.selectors.irt_clusters import IrtClusters
 from mdad.selectors.stratified import EqualSubtasks, MinimumPerSubtask, ProportionalSubtasks
 from mdad.selectors.uniform import Uniform
 
@@ -18,6 +19,7 @@ __all__ = [
     "AnchorPoints",
     "Diversity",
     "EqualSubtasks",
+    "IrtClusters",
     "MinimumPerSubtask",
     "OptionAnchors",
     "PaperDiversity",
