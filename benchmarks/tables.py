@@ -7,7 +7,8 @@ includes the interpreter and the libraries (about 0.1 GiB). --quick takes 1,000 
 5,000 models for the long table and the directory.
 
 Two busy cores, Python 3.11, pyarrow 26: wide CSV 0.9 s and 0.06 GiB, gzip 0.6 s, long Parquet of
-100 million rows 13 to 17 s and 0.53 GiB, packed directory of 5,000 x 100,000 opened in 0.2 to 0.8 s.
+100 million rows 13 to 17 s and 0.53 GiB, packed directory of
+5,000 x 100,000 opened in 0.2 to 0.8 s.
 """
 
 from __future__ import annotations

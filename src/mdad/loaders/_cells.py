@@ -57,9 +57,10 @@ def parsed(cells: Sequence[str]) -> tuple[npt.NDArray[Any], list[int]]:
         pass
     if _NUMERALS.fullmatch("".join(cells)):
         try:
-            return np.fromiter(map(float, cells), np.float64, size), []
+            filled = [cell or "nan" for cell in cells]
+            return np.fromiter(map(float, filled), np.float64, size), []
         except ValueError:
-            pass  # an empty cell, or a thing such as 1-2
+            pass  # a thing such as 1-2
     found = [number(cell) for cell in cells]
     wrong = [position for position, value in enumerate(found) if value is None]
     array = np.array([math.nan if value is None else value for value in found], dtype=np.float64)
