@@ -38,7 +38,7 @@ MAX_BYTES = 2 << 30
 """A matrix of float32 distances of 23,170 items; with more items a sample of them is clustered."""
 
 SAMPLE = 10_000
-ITEMS_PER_ANCHOR = 4
+ITEMS_PER_ANCHOR = 8
 """A sample has at least so many items for each anchor, where there is memory for them."""
 
 CLIP = 1e-5
@@ -66,7 +66,7 @@ class AnchorPoints:
     in proportion (unless it is an anchor itself).
 
     With more items than ``max_bytes`` allows, a uniform sample of the items (the same for all
-    sizes it suffices for; at least four for each anchor if the memory allows) is clustered, and
+    sizes it suffices for; at least eight for each anchor if the memory allows) is clustered, and
     every item then goes to the nearest anchor of all, as in CLARA (Kaufman and Rousseeuw 1990).
 
     Raises
