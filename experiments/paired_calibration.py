@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from closed_form import NAMES, read
 
+from mdad._moments import excess_kurtosis
 from mdad._rng import Stream
 from mdad.paired import full_score_interval, paired_interval
 
@@ -39,7 +40,10 @@ def one_run(scores: ScoreMatrix, size: int, n_models: int, stream: Stream) -> np
     counts = np.zeros(8)
     for row, truth in zip(seen, full, strict=True):
         variance = None if scores.kind == "correctness" else float(row.var(ddof=1))
-        found = full_score_interval(row.mean(), size, n, variance=variance, score_range=bounds)
+        tails = 0.0 if variance is None else excess_kurtosis(row)
+        found = full_score_interval(
+            row.mean(), size, n, variance=variance, kurtosis=tails, score_range=bounds
+        )
         counts[:2] += 1, found.low - 1e-12 <= truth <= found.high + 1e-12
     for i, j in itertools.combinations(range(len(models)), 2):
         gap = full[i] - full[j]

@@ -22,6 +22,7 @@ from closed_form import NAMES, read
 from scipy.special import ndtr
 
 import mdad
+from mdad._moments import excess_kurtosis
 from mdad._rng import Stream
 from mdad.microbenchmark import Benchmark, Made, Microbenchmark
 from mdad.paired import GAP_SD, full_score_interval, paired_interval
@@ -74,6 +75,7 @@ def held(part: np.ndarray, full: np.ndarray, scores: ScoreMatrix) -> float:
                 size,
                 scores.n_items,
                 variance=float(row.var(ddof=1)),
+                kurtosis=excess_kurtosis(row),
                 score_range=scores.score_range,
             )
             low, high = found.low - 1e-12, found.high + 1e-12

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from mdad._moments import wilson
+from mdad._moments import excess_kurtosis, graded_bounds, wilson
 from mdad.errors import ScoresError, SettingError
 from mdad.paired import full_score_interval, mcnemar_exact, paired_interval
 
@@ -222,3 +222,21 @@ def test_mcnemar_against_statsmodels_and_scipy(wins, losses):
 def test_refusals(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_heavy_tails_cost_degrees_of_freedom_by_hand():
+    # Scores 0, 1, 1, 1, 1 / 2: mean 0.7, second moment 0.16, fourth 0.7^4 + 3 0.3^4 + 0.2^4 over 5.
+    row = np.array([0, 1, 1, 1, 0.5])
+    fourth = (0.7**4 + 3 * 0.3**4 + 0.2**4) / 5
+    assert excess_kurtosis(row) == pytest.approx(fourth / 0.16**2 - 3)
+    assert excess_kurtosis(np.ones(4)) == 0
+    # k = 41, kurtosis 3: 2 / (2 / 40 + 3 / 41) = 16.24 degrees of freedom instead of 40.
+    z, t = 1.959964, 2.117387
+    bounds = graded_bounds(0.5, 0.04, 3.0, 41, 1.0, 0.95)
+    expected = wilson(0.5, 0.25 / (0.04 / 41) * (z / t) ** 2, 0.95)
+    assert bounds == pytest.approx(expected, abs=1e-6)
+    plain = full_score_interval(0.5, 41, variance=0.04)
+    heavy = full_score_interval(0.5, 41, variance=0.04, kurtosis=3.0)
+    light = full_score_interval(0.5, 41, variance=0.04, kurtosis=-1.5)
+    assert heavy.high - heavy.low > plain.high - plain.low
+    assert light == plain

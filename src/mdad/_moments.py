@@ -96,7 +96,7 @@ def moments(
 
 
 def graded_bounds(
-    p: float, variance: float, size: int, left: float, level: float
+    p: float, variance: float, kurtosis: float, size: int, left: float, level: float
 ) -> tuple[float, float]:
     """Wilson-type interval for the mean p of graded scores in [0, 1] with this sample variance.
 
@@ -108,11 +108,20 @@ def graded_bounds(
     if se2 <= p * (1 - p) * TINY:
         other = wilson(0.0, (size - 1) / left, level)[1]
         return p - other * p, p + other * (1 - p)
-    ratio = NormalDist().inv_cdf((1 + level) / 2) / t_quantile((1 + level) / 2, size - 1)
+    # Light tails, and tails a small sample overstates, are not believed.
+    freedom = max(2 / (2 / (size - 1) + max(kurtosis, 0.0) / size), min(size - 1, 2))
+    ratio = NormalDist().inv_cdf((1 + level) / 2) / t_quantile((1 + level) / 2, freedom)
     return wilson(p, p * (1 - p) / se2 * ratio**2, level)
 
 
-def t_quantile(probability: float, freedom: int) -> float:
+def excess_kurtosis(scores: FloatArray) -> float:
+    """Fourth central moment over the squared second, less 3; 0 where all scores are equal."""
+    deviation = scores - scores.mean()
+    square = float((deviation**2).mean())
+    return 0.0 if square == 0 else float((deviation**4).mean()) / square**2 - 3
+
+
+def t_quantile(probability: float, freedom: float) -> float:
     from scipy.special import stdtrit  # noqa: PLC0415
 
     return float(stdtrit(freedom, probability))

@@ -111,6 +111,7 @@ def full_score_interval(
     n_items: int | None = None,
     *,
     variance: float | None = None,
+    kurtosis: float = 0.0,
     score_range: tuple[float, float] = (0.0, 1.0),
     level: float = 0.95,
 ) -> Interval:
@@ -123,6 +124,7 @@ def full_score_interval(
     n_items : items of the pool; None = without bound
     variance : sample variance (ddof 1) of the scores on the chosen items, in the squared unit;
         left out for 0/1 scores
+    kurtosis : excess kurtosis of the graded scores on the chosen items; 0 = as of a Normal law
     score_range : (low, high), the declared range
     level : two-sided level
 
@@ -137,14 +139,16 @@ def full_score_interval(
     which gives the finite-population standard error sqrt(p (1 - p) / (k - 1) (1 - k / N)) in the
     middle of the range and a width above 0 at its ends. Graded scores: the same with Student's t
     and p (1 - p) / se^2 items, se^2 = variance / k (1 - k / N) and p the mean as a share of the
-    range; near an end of the range it leans inwards. Equal scores on all chosen items have no
-    sample variance: the share of items that score otherwise is then bounded as Wilson bounds 0
-    of k. All are cut to what the scored items leave possible, and bounds of 0/1 scores are moved
-    outwards to whole numbers of right answers.
+    range; near an end of the range it leans inwards. Scores with heavy tails have a less certain
+    variance: t has 2 / (2 / (k - 1) + kurtosis / k) degrees of freedom [2]_. Equal scores on all
+    chosen items have no sample variance: the share of items that score otherwise is then bounded
+    as Wilson bounds 0 of k. All are cut to what the scored items leave possible, and bounds of 0/1
+    scores are moved outwards to whole numbers of right answers.
 
     References
     ----------
     .. [1] E. B. Wilson, JASA 22 (1927), 209-212.
+    .. [2] G. E. P. Box, Biometrika 40 (1953), 318-335: the variance of a sample variance.
 
     Examples
     --------
@@ -167,7 +171,8 @@ def full_score_interval(
     else:
         variance = check_real("variance", variance, 0, math.inf)
         share, width = (mean - low) / (high - low), high - low
-        below, above = graded_bounds(share, variance / width**2, size, left, level)
+        tails = check_real("kurtosis", kurtosis, -3, math.inf)
+        below, above = graded_bounds(share, variance / width**2, tails, size, left, level)
         below, above = low + below * width, low + above * width
     # The unscored share of the pool can only move the full score so far.
     certain = 0.0 if n_items is None else size / n_items

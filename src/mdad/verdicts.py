@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdad._checks import check_real, counted, listed
+from mdad._moments import excess_kurtosis
 from mdad._runs import Extra, Missing, Runs, values_of
 from mdad.errors import ScoresError
 from mdad.paired import Paired, full_score_interval, items_to_decide, paired_interval
@@ -295,7 +296,13 @@ def _score(micro: Microbenchmark, model: str, values: FloatArray, level: float) 
     if micro.weights is None:
         variance = None if binary else float(row.var(ddof=1)) if len(row) > 1 else 0.0
         found = full_score_interval(
-            float(row.mean()), len(row), n_items, variance=variance, score_range=bounds, level=level
+            float(row.mean()),
+            len(row),
+            n_items,
+            variance=variance,
+            kurtosis=0.0 if binary else excess_kurtosis(row),
+            score_range=bounds,
+            level=level,
         )
         value, low, high = found.value, found.low, found.high
     else:

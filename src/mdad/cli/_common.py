@@ -47,6 +47,13 @@ OrientationOption = Annotated[
 FormatOption = Annotated[
     str | None, typer.Option("--format", help="Read the file as this format instead of guessing.")
 ]
+DuplicatesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--duplicates",
+        help="Rows of the same model: merge (equal ones), number (NAME (2)), or mean (trials).",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from mdad.cli._common import (
+    DuplicatesOption,
     FileArgument,
     FormatOption,
     ItemsOption,
@@ -79,6 +80,7 @@ def audit_command(
     probabilities: ProbabilitiesOption = None,
     score_range: RangeOption = None,
     orientation: OrientationOption = None,
+    duplicates: DuplicatesOption = None,
     format_: FormatOption = None,
     out: Annotated[
         Path | None,
@@ -106,6 +108,7 @@ def audit_command(
         probabilities=probabilities,
         score_range=score_range,
         orientation=orientation,
+        duplicates=duplicates,
         format=format_,
     )
     with progress_bar("runs") as progress:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from mdad.cli._common import (
+    DuplicatesOption,
     FileArgument,
     FormatOption,
     ItemsOption,
@@ -46,6 +47,7 @@ def convert_command(
     probabilities: ProbabilitiesOption = None,
     score_range: RangeOption = None,
     orientation: OrientationOption = None,
+    duplicates: DuplicatesOption = None,
     format_: FormatOption = None,
     models: Annotated[
         str | None, typer.Option(help="Keep only these models, comma-separated.")
@@ -76,6 +78,7 @@ def convert_command(
         probabilities=probabilities,
         score_range=score_range,
         orientation=orientation,
+        duplicates=duplicates,
         format=format_,
     )
     scores = scores.restrict(

@@ -8,6 +8,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from mdad.cli._common import (
+    DuplicatesOption,
     FormatOption,
     JsonOption,
     OrientationOption,
@@ -76,6 +77,7 @@ def select_command(
     probabilities: ProbabilitiesOption = None,
     score_range: RangeOption = None,
     orientation: OrientationOption = None,
+    duplicates: DuplicatesOption = None,
     format_: FormatOption = None,
     overwrite: Annotated[bool, typer.Option(help="Replace what is there.")] = False,
 ) -> None:
@@ -112,6 +114,7 @@ def select_command(
             probabilities=probabilities,
             score_range=score_range,
             orientation=orientation,
+            duplicates=duplicates,
             format=format_,
         )
         if random and method != "random":

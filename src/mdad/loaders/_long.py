@@ -286,7 +286,8 @@ def _duplicates(table: Long) -> Exception:
     return table.source.error(
         f"{counted(n_extra, 'row')} too many: more than one for the same model and item, "
         f"{'; '.join(shown)}. Nothing is averaged or dropped: keep one of each, or say "
-        f"duplicates='merge' where all say the same.{others}"
+        "duplicates='merge' where all say the same, or 'mean' where they are trials (--duplicates "
+        f"merge|mean).{others}"
     )
 
 

@@ -166,7 +166,10 @@ def check_ids(
     if twice:
         more = ""
         if what == "model":
-            more = " Or say duplicates='merge' (equal rows only) or 'number' to keep them all."
+            more = (
+                " Or say duplicates='merge' (equal rows only) or 'number' to keep them all "
+                "(--duplicates merge|number)."
+            )
         raise table.source.error(
             f"{counted(twice.count, what)} more than once: {twice}. Nothing is averaged or "
             "dropped: keep one of each, or give them different ids (white space around an id "
