@@ -122,6 +122,7 @@ def test_minimum_per_subtask_is_unbiased():
         ({"min_per_subtask": 5}, SettingError, "only 10 are asked for"),
         ({"min_per_subtask": 1, "method": "random-subtasks-equal"}, MethodError, "goes with"),
         ({"method": "randm"}, MethodError, "did you mean"),
+        ({"method": "tinybenchmarks"}, MethodError, "cannot be frozen in a file yet"),
         ({"aggregate": "macro", "subtasks": None}, SettingError, "needs subtasks"),
         ({"scores": "both"}, SettingError, "not both"),
     ],

@@ -18,7 +18,10 @@ from mdad.selectors import MinimumPerSubtask, Uniform
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["select", "select_forms"]
+__all__ = ["RANDOM_METHODS", "select", "select_forms"]
+
+RANDOM_METHODS = ("random", "random-subtasks-equal", "random-subtasks-proportional")
+"""Methods whose estimate is a weighted mean of randomly drawn items: what verdicts know."""
 
 
 def select(
@@ -166,6 +169,11 @@ def _without(pool: ScoreMatrix, exclude: Sequence[str]) -> ScoreMatrix:
 
 def _method(name: str, form: Form, pool: ScoreMatrix, size: int, min_per_subtask: int) -> Method:
     method = make_method(name, form)
+    if name not in RANDOM_METHODS:
+        raise MethodError(
+            f"the method {name!r} cannot be frozen in a file yet: its estimator or the error of it "
+            f"has no place there. Methods that can: {', '.join(RANDOM_METHODS)}."
+        )
     if not min_per_subtask:
         return method
     if not isinstance(method.selector, Uniform):
