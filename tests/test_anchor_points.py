@@ -19,6 +19,7 @@ from mdad.experiment import Experiment, estimate, run_once
 from mdad.methods import make_method
 from mdad.runner import run_experiment
 from mdad.scores import ScoreMatrix
+from mdad.selecting import select
 from mdad.selectors import AnchorPoints, OptionAnchors, Selection
 from mdad.selectors._correlation import (
     _KNOWN,
@@ -227,6 +228,13 @@ def test_more_anchors_than_different_items():
     assert selection.weights.sum() == pytest.approx(1)
 
 
+def test_one_source_model_is_refused():
+    with pytest.raises(MethodError, match="two or more; got one"):
+        select(items=["a", "b", "c"], size=2, method="anchor-points")
+    with pytest.raises(MethodError, match=r"anchor-points-predictor correlates .* got one"):
+        build(with_options(n_models=1), 2, OptionAnchors())
+
+
 def test_all_items_weigh_as_in_the_full_score():
     scores = matrix(planted()[0], ["a"] * 15 + ["b"] * 25)
     selection = build(scores, 40, aggregate="macro")
@@ -236,7 +244,7 @@ def test_all_items_weigh_as_in_the_full_score():
 
 @st.composite
 def small_matrices(draw):
-    n_models, n_items = draw(st.integers(1, 8)), draw(st.integers(1, 12))
+    n_models, n_items = draw(st.integers(2, 8)), draw(st.integers(1, 12))
     # Few levels, so that constant and equal items are common.
     row = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=n_items, max_size=n_items)
     values = draw(st.lists(row, min_size=n_models, max_size=n_models))

@@ -63,7 +63,14 @@ class Correlations:
 
     @classmethod
     def of(cls, scores: ScoreMatrix) -> Correlations:
-        """From the probabilities of source models, or their values where there are none."""
+        """From the probabilities of source models, or their values where there are none.
+
+        Raises
+        ------
+        MethodError
+            when there is one source model only: no item has a correlation then.
+        """
+        _check_models(scores, "anchor-points")
         signal = source_signal(scores)
         unit = np.empty(signal.shape[::-1], dtype=np.float32)
         for part in blocks(len(unit)):
@@ -165,12 +172,21 @@ def option_logits(scores: ScoreMatrix, clip: float) -> OptionLogits:
     Raises
     ------
     MethodError
-        when there are no probabilities of every option, or some are unknown.
+        when there are no probabilities of every option, or some are unknown; when the scores are
+        graded or those of one model.
     """
     known = _KNOWN.setdefault(scores, {})
     if clip not in known:
         known[clip] = _option_logits(scores, clip)
     return known[clip]
+
+
+def _check_models(scores: ScoreMatrix, method: str) -> None:
+    if scores.n_models == 1:
+        raise MethodError(
+            f"{method} correlates items over source models and needs the scores of two or more; "
+            "got one."
+        )
 
 
 def _option_logits(scores: ScoreMatrix, clip: float) -> OptionLogits:
@@ -186,6 +202,7 @@ def _option_logits(scores: ScoreMatrix, clip: float) -> OptionLogits:
             "anchor-points-predictor predicts right or wrong and these scores are graded; use "
             "anchor-points."
         )
+    _check_models(scores, "anchor-points-predictor")
     n_models, n_items, n_options = layer.shape
     unit = np.empty((n_options, n_items, n_models), dtype=np.float32)
     mean = np.empty((n_options, n_items), dtype=np.float32)

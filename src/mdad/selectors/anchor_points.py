@@ -72,7 +72,8 @@ class AnchorPoints:
     Raises
     ------
     MethodError
-        (when built) when there are more anchors than the memory allows for the distances of.
+        when there is one source model only; (when built) when there are more anchors than the
+        memory allows for the distances of.
     """
 
     max_bytes: int = MAX_BYTES
