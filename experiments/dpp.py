@@ -19,10 +19,10 @@ without them the paper's form of diversity has the same agreement within .02 and
 
 Our default of stratified-confidence is at `random` when estimated ties are wrong and so is the
 paper's form when they are half: with unequal weights equal numbers of right answers are no tie,
-which decides a fifth of the pairs at 10 items by chance instead of counting them wrong. Our default of
-diversity gives up part of the paper form's agreement: that form prefers items on which the source
-models differ and leaves out the tails, which ranks well and estimates badly (4 to 6 points too
-high on GPQA, 7 to 11 too low on digits-zoo). See `docs/design/confidence-and-diversity.md`.
+which decides a fifth of the pairs at 10 items by chance instead of counting them wrong. Our
+default of diversity gives up part of the paper form's agreement: that form prefers items on which
+models differ and leaves out the tails, which ranks well on GPQA and estimates badly (4 to 6 points
+too high there, 7 to 11 too low on digits-zoo). See `docs/design/confidence-and-diversity.md`.
 """
 
 from __future__ import annotations
