@@ -12,7 +12,7 @@ import mdad
 # From the bottom of the package to its face. Modules of one line may import each other, but not
 # in a circle; a module that is on no line fails the test.
 LAYERS = [
-    "errors _checks _rng",
+    "errors _checks _files _rng",
     "scores _score_parts",
     "storage",
     "loaders",
@@ -22,7 +22,7 @@ LAYERS = [
     "_moments selectors",
     "estimators",
     "methods",
-    "quality splits experiment results runner",
+    "quality splits experiment presets _shards results runner",
     "intervals _pairs _reference _rules _tables measures planning paired _runs selecting verdicts",
     "plots report",
     "auditing",

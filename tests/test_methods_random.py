@@ -13,7 +13,6 @@ from mdad.methods import make_method
 from mdad.scores import ScoreMatrix
 from mdad.selectors.stratified import (
     equal_allocation,
-    largest_remainder,
     proportional_allocation,
 )
 
@@ -159,26 +158,6 @@ def test_proportional_allocation_rounds_up_or_down():
     for seed in range(200):
         taken = proportional_allocation(room, 50, np.random.default_rng(seed))
         assert (np.abs(taken - exact) < 1).all()
-
-
-def test_largest_remainder_by_hand():
-    # User case 21: ten equal strata, 15 items: five strata give two.
-    taken = largest_remainder(np.full(10, 0.1), np.full(10, 100), 15)
-    assert sorted(taken.tolist()) == [1] * 5 + [2] * 5
-    # 4.4, 3.3, 2.3 of 10: floors 4, 3, 2 and the leftover goes to .4.
-    assert largest_remainder(np.array([0.44, 0.33, 0.23]), np.full(3, 100), 10).tolist() == [
-        5,
-        3,
-        2,
-    ]
-    # A stratum of 2 cannot give its share of 5; its excess goes to the others.
-    assert largest_remainder(np.array([0.5, 0.25, 0.25]), capacities(2, 50, 50), 10).tolist() == [
-        2,
-        4,
-        4,
-    ]
-    # A stratum with share 0 is used when nothing else is left.
-    assert largest_remainder(np.array([1.0, 0.0]), capacities(3, 3), 5).tolist() == [3, 2]
 
 
 def test_a_whole_small_subtask_can_be_taken():

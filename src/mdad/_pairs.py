@@ -95,7 +95,7 @@ def pairs_of(results: Results, items: str) -> Pairs:
     if counts:
         n_items = results.n_items(items)
         right = np.rint(np.nan_to_num(full) * n_items).astype(np.int64)
-        bins = np.abs(pair_differences(right)) * BINS_PER_RANGE // n_items
+        bins = np.abs(pair_differences(right)) * BINS_PER_RANGE // max(n_items, 1)
     else:
         bins = bin_of(gap, (high - low) / BINS_PER_RANGE)
     return Pairs(gap, bins, (high - low) / BINS_PER_RANGE, TIE_TOLERANCE * (high - low))

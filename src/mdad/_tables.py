@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -31,6 +31,13 @@ BLOCK = 8192
 """Pairs whose bootstrap weights are held at once; bounds memory, changes no number."""
 
 
+class Replicates(NamedTuple):
+    """Sums of shape (n_cells, n_resamples, n_bins) and counts of shape (n_resamples, n_bins)."""
+
+    sums: FloatArray
+    counts: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class Binned:
     """Sums of an outcome over the pairs of each bin.
@@ -41,16 +48,15 @@ class Binned:
     counts : array of shape (n_bins,), pairs in each bin
     position : array of shape (n_bins,), mean |gap| of the bin's pairs; its middle when empty
     width : of a bin, in the unit of the scores
-    replicate_sums : array of shape (n_cells, n_resamples, n_bins)
-    replicate_counts : array of shape (n_resamples, n_bins)
+    replicates : sums and counts in bootstrap replicates: of resampled runs; or of resampled models,
+        of resampled runs, and of both
     """
 
     sums: FloatArray
     counts: FloatArray
     position: FloatArray
     width: float
-    replicate_sums: FloatArray
-    replicate_counts: FloatArray
+    replicates: tuple[Replicates, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,11 +163,14 @@ def binned(
     rows = np.concatenate([outcomes, np.ones((1, n_runs, n_pairs), dtype=np.float32)])
     by_run = _sums_by_run(rows, bins, n_bins)
     plain = by_run.sum(axis=1)
+    runs = np.einsum("br,crk->cbk", weights.runs, by_run, optimize=True)
     if weights.models is None:
-        replicates = np.einsum("br,crk->cbk", weights.runs, by_run, optimize=True)
+        parts = [runs]
     else:
-        replicates = _weighted_sums(rows, bins, n_bins, target, weights)
-    return Binned(plain[:-1], counts, position, width, replicates[:-1], replicates[-1])
+        models, both = _weighted_sums(rows, bins, n_bins, target, weights)
+        parts = [models, runs, both]
+    replicates = tuple(Replicates(part[:-1], part[-1]) for part in parts)
+    return Binned(plain[:-1], counts, position, width, replicates)
 
 
 def _sums_by_run(
@@ -183,10 +192,10 @@ def _weighted_sums(
     n_bins: int,
     target: npt.NDArray[np.intp],
     weights: Weights,
-) -> FloatArray:
-    """Sums by bin where a pair weighs run weight x first model's x second model's.
+) -> tuple[FloatArray, FloatArray]:
+    """Sums by bin where a pair weighs first model's x second model's weight, and that x its run's.
 
-    Shape (n_cells, n_resamples, n_bins). Weights are small whole numbers, so float32 sums are
+    Both of shape (n_cells, n_resamples, n_bins). Weights are small whole numbers, so float32 sums are
     exact and do not depend on the order in which BLAS adds them.
     """
     runs, models = _columns(weights.runs), _columns(weights.models)
@@ -195,16 +204,19 @@ def _weighted_sums(
     flat_rows, flat = rows.reshape(n_cells, -1), bins.ravel()
     order = np.argsort(flat, kind="stable")
     edges = np.searchsorted(flat[order], np.arange(n_bins + 1))
-    sums = np.zeros((n_bins, n_cells, runs.shape[1]))
+    sums = np.zeros((2, n_bins, n_cells, runs.shape[1]))
     for b in range(n_bins):
         for start in range(edges[b], edges[b + 1], BLOCK):
             chosen = order[start : min(start + BLOCK, edges[b + 1])]
             run, pair = np.divmod(chosen, n_pairs)
             weight = models[target[run, first[pair]]]
             weight *= models[target[run, second[pair]]]
+            outcomes = flat_rows[:, chosen]
+            sums[0, b] += outcomes @ weight
             weight *= runs[run]
-            sums[b] += flat_rows[:, chosen] @ weight
-    return np.ascontiguousarray(np.moveaxis(sums, 0, -1))
+            sums[1, b] += outcomes @ weight
+    only_models, both = np.ascontiguousarray(np.moveaxis(sums, 1, -1))
+    return only_models, both
 
 
 def _columns(weights: Any) -> npt.NDArray[np.float32]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdad import measures
-from mdad._checks import check_real
-from mdad.experiment import Experiment
+from mdad._checks import check_real, counted
+from mdad.errors import SettingError
+from mdad.experiment import MIN_TARGET, Experiment
 from mdad.report.summary import summarize
 from mdad.results import Results
 from mdad.runner import run_experiment
@@ -19,12 +21,13 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from mdad.experiment import SplitKind
+    from mdad.experiment import SplitKind, SubtaskMode
     from mdad.intervals import Interval
     from mdad.measures import Rule, Ties
     from mdad.methods import Form
     from mdad.report.summary import AuditSummary
     from mdad.scores import Aggregate, ScoreMatrix
+    from mdad.splits import Seen
 
 __all__ = ["Audit", "audit"]
 
@@ -131,6 +134,11 @@ class Audit:
 
         return write_html(self.summary(), Path(path))
 
+    @property
+    def subtasks(self) -> dict[str, Audit]:
+        """With separate subtasks, an audit of each; a size is still that of all together."""
+        return {label: Audit(part) for label, part in self.results.subtasks.items()}
+
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Write the results: settings and one Parquet shard per run."""
         self.results.save(directory)
@@ -146,10 +154,14 @@ def audit(
     *,
     methods: Sequence[str] = (),
     sizes: Sequence[int] = (),
+    fractions: Sequence[float] = (),
     runs: int = 50,
     n_source: int | None = None,
     n_target: int | None = None,
+    targets: Sequence[str] | str = (),
     split: SplitKind = "random",
+    seen: Seen = "half",
+    subtasks: SubtaskMode = "pooled",
     aggregate: Aggregate = "micro",
     form: Form = "default",
     seed: int = 0,
@@ -163,8 +175,9 @@ def audit(
     Parameters
     ----------
     scores : models x items; 15 models or more
-    methods, sizes, runs, n_source, n_target, split, aggregate, form, seed : see
-        :class:`mdad.experiment.Experiment`
+    methods, sizes, fractions, runs, n_source, n_target, split, seen, subtasks, aggregate, form,
+    seed : see :class:`mdad.experiment.Experiment`
+    targets : fixed target models: ids, or one regular expression that is searched for in the ids
     max_missing : models that miss more than this share of the items are dropped, then items that
         are still incomplete; the report lists both
     n_jobs, out, progress : see :func:`mdad.runner.run_experiment`
@@ -184,16 +197,46 @@ def audit(
     >>> bool(table.mdad[0] > table.mdad[1])
     True
     """
+    completed = scores.complete(check_real("max_missing", max_missing, 0, 1))
     experiment = Experiment(
         methods=tuple(methods),
         sizes=tuple(sizes),
+        fractions=tuple(fractions),
         runs=runs,
         n_source=n_source,
         n_target=n_target,
+        targets=matching(completed.scores.models, targets),
         split=split,
+        seen=seen,
+        subtasks=subtasks,
         aggregate=aggregate,
         form=form,
         seed=seed,
     )
-    completed = scores.complete(check_real("max_missing", max_missing, 0, 1))
     return Audit(run_experiment(completed, experiment, out=out, n_jobs=n_jobs, progress=progress))
+
+
+def matching(models: Sequence[str], targets: Sequence[str] | str) -> tuple[str, ...]:
+    """Target models: those named, or those in whose id a regular expression is found.
+
+    Raises
+    ------
+    SettingError
+        when the expression is not one, or matches fewer than two models.
+
+    >>> matching(["llama-8b", "llama-70b", "qwen-8b"], r"-8b$")
+    ('llama-8b', 'qwen-8b')
+    """
+    if not isinstance(targets, str):
+        return tuple(targets)
+    try:
+        pattern = re.compile(targets)
+    except re.error as error:
+        raise SettingError(f"targets {targets!r} is no regular expression: {error}.") from None
+    found = tuple(model for model in models if pattern.search(model))
+    if len(found) < MIN_TARGET:
+        raise SettingError(
+            f"targets {targets!r} is found in {counted(len(found), 'model id')}; two or more are "
+            "needed to compare."
+        )
+    return found

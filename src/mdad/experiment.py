@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from mdad._checks import check_choice, check_int, counted
+from mdad._checks import check_choice, check_int, check_known, check_real, counted, listed
 from mdad._rng import Stream
 from mdad.errors import ScoresError, SettingError
 from mdad.methods import Form, default_methods, make_method
 from mdad.scores import Aggregate
-from mdad.splits import Split, draw_split, n_seen
+from mdad.splits import Seen, Split, draw_split, n_seen, n_seen_of
 
 if TYPE_CHECKING:
     from mdad.estimators import Estimates
@@ -26,10 +26,11 @@ ITEM_SETS = ("seen", "unseen", "all")
 """The item sets a full score is stated for: the pool at hand, held-out items, both together."""
 
 STANDARD_SIZES = (10, 25, 50, 100, 250, 500, 1000)
-MIN_MODELS = 15
+MIN_MODELS, MIN_TARGET = 15, 2
 DEFAULT_RUNS, MAX_TARGET, MAX_SOURCE = 50, 50, 300
 
 SplitKind = Literal["random"]
+SubtaskMode = Literal["pooled", "separate"]
 FloatArray = npt.NDArray[np.float64]
 
 
@@ -41,9 +42,14 @@ class Experiment:
     ----------
     methods : names of registered methods; empty = those that fit the scores
     sizes : items of the micro-benchmarks; empty = the standard sizes up to the seen pool
+    fractions : sizes as shares of the seen pool instead; with separate subtasks, of each subtask
     runs : number of runs, each with a split of its own
     n_source, n_target : models per run; None = min(300, the rest) and min(50, a third)
+    targets : fixed target models, the same in every run; empty = drawn anew in every run
     split : "random"
+    seen : "half" of the items of each subtask, or "all": then there are no unseen items
+    subtasks : "pooled", or "separate": a micro-benchmark of each subtask; the estimate of the full
+        score combines theirs
     aggregate : "micro" (items count the same) or "macro" (subtasks count the same)
     form : "default", or "paper" for the paper's form of each method
     seed : of every random number in the experiment
@@ -56,10 +62,14 @@ class Experiment:
 
     methods: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()
+    fractions: tuple[float, ...] = ()
     runs: int = DEFAULT_RUNS
     n_source: int | None = None
     n_target: int | None = None
+    targets: tuple[str, ...] = ()
     split: SplitKind = "random"
+    seen: Seen = "half"
+    subtasks: SubtaskMode = "pooled"
     aggregate: Aggregate = "micro"
     form: Form = "default"
     seed: int = 0
@@ -68,19 +78,44 @@ class Experiment:
         check_int("runs", self.runs, 1)
         check_int("seed", self.seed, 0)
         check_choice("split", self.split, get_args(SplitKind))
+        check_choice("seen", self.seen, get_args(Seen))
+        check_choice("subtasks", self.subtasks, get_args(SubtaskMode))
         check_choice("aggregate", self.aggregate, get_args(Aggregate))
         check_choice("form", self.form, get_args(Form))
         for size in self.sizes:
             check_int("a size", size, 1)
-        for what, values in (("method", self.methods), ("size", self.sizes)):
+        for fraction in self.fractions:
+            check_real("a fraction", fraction, 0, 1)
+        named = {
+            "method": self.methods,
+            "size": self.sizes,
+            "fraction": self.fractions,
+            "target model": self.targets,
+        }
+        for what, values in named.items():
             if len(set(values)) < len(values):
-                raise SettingError(f"every {what} may be named once; got {list(values)}.")
+                raise SettingError(f"every {what} may be named once; got {listed(values)}.")
+        self._check_together()
         for name in self.methods:
             make_method(name, self.form)
         if self.n_source is not None:
             check_int("n_source", self.n_source, 1)
         if self.n_target is not None:
             check_int("n_target", self.n_target, 2)
+
+    def _check_together(self) -> None:
+        """Settings that exclude or need each other."""
+        if self.fractions and self.sizes and len(self.fractions) != len(self.sizes):
+            raise SettingError("give sizes or fractions, not both.")
+        if self.subtasks == "separate" and not self.fractions:
+            raise SettingError(
+                "separate subtasks take sizes as fractions of each subtask: fractions=[0.1, 0.2]."
+            )
+        if self.targets and self.n_target not in {None, len(self.targets)}:
+            raise SettingError(
+                f"n_target is {self.n_target}, but {len(self.targets)} target models are named; "
+                "leave n_target out."
+            )
 
     def resolve(self, scores: ScoreMatrix) -> Experiment:
         """The experiment with every default filled in for these scores.
@@ -99,20 +134,23 @@ class Experiment:
                 "many items tell them apart."
             )
         scores.check_complete()
-        n_models, pool = scores.n_models, n_seen(scores)
-        n_target = self.n_target or min(MAX_TARGET, n_models // 3)
+        check_known("model", self.targets, scores.model_position, "the score matrix")
+        n_models, pool = scores.n_models, n_seen(scores, self.seen)
+        n_target = len(self.targets) or self.n_target or min(MAX_TARGET, n_models // 3)
         n_source = self.n_source or min(MAX_SOURCE, n_models - n_target)
         if n_source + n_target > n_models or n_source < 1:
             raise SettingError(
                 f"{counted(n_target, 'target model')} and {counted(n_source, 'source model')} "
                 f"were asked for, but there are {n_models:,} models and no model may be both."
             )
+        if n_target < MIN_TARGET:
+            raise SettingError("two target models or more are needed to compare; got one.")
         if pool < 1:
             raise ScoresError(
                 "no item can be seen: half of every subtask, rounded down, is empty. Subtasks need "
                 "two items or more; load the scores without subtasks to pool them."
             )
-        sizes = self.sizes or tuple(size for size in STANDARD_SIZES if size <= pool) or (pool,)
+        sizes = self._sizes(scores, pool)
         if max(sizes) > pool:
             raise SettingError(
                 f"size {max(sizes):,} is more than the {pool:,} seen items (half of each subtask); "
@@ -124,7 +162,30 @@ class Experiment:
             sizes=sizes,
             n_source=n_source,
             n_target=n_target,
+            targets=tuple(sorted(self.targets)),
         )
+
+    def _sizes(self, scores: ScoreMatrix, pool: int) -> tuple[int, ...]:
+        """Number of items of each size; all subtasks together where they are separate."""
+        if not self.fractions:
+            return self.sizes or tuple(size for size in STANDARD_SIZES if size <= pool) or (pool,)
+        if self.subtasks == "pooled":
+            pools = [pool]
+        else:
+            if scores.subtasks is None:
+                raise ScoresError("separate subtasks need scores with subtasks.")
+            pools = [n_seen_of(len(p), self.seen) for p in scores.subtask_positions.values()]
+            if min(pools) < 1:
+                raise ScoresError(
+                    "a subtask has no seen item (half of its items, rounded down): it cannot have "
+                    "a micro-benchmark of its own."
+                )
+        sizes = tuple(sum(size_of(f, part) for part in pools) for f in self.fractions)
+        if len(set(sizes)) < len(sizes):
+            raise SettingError(
+                f"fractions {listed(self.fractions)} give the same number of items: {sizes}."
+            )
+        return sizes
 
     def to_dict(self) -> dict[str, Any]:
         """The settings as plain values, for JSON."""
@@ -138,6 +199,8 @@ class Run:
     Parameters
     ----------
     number : of the run, from 0
+    subtask : "" for the whole benchmark
+    parts : with separate subtasks, the same of each of them
     models : ids of the target models, in alphabetical order
     estimates, standard_errors : arrays of shape (n_methods, n_sizes, n_target)
     full : array of shape (3, n_target), full scores on the seen items, the unseen items, all
@@ -150,6 +213,13 @@ class Run:
     standard_errors: FloatArray
     full: FloatArray
     n_items: tuple[int, int, int]
+    subtask: str = ""
+    parts: tuple[Run, ...] = ()
+
+
+def size_of(fraction: float, pool: int) -> int:
+    """Items that a fraction of a pool is; at least one."""
+    return max(1, round(fraction * pool))
 
 
 def run_once(scores: ScoreMatrix, experiment: Experiment, number: int) -> Run:
@@ -166,17 +236,46 @@ def run_once(scores: ScoreMatrix, experiment: Experiment, number: int) -> Run:
         scores,
         n_source=experiment.n_source or 0,
         n_target=experiment.n_target or 0,
+        targets=experiment.targets,
+        seen=experiment.seen,
         stream=stream.child("split"),
     )
+    select = stream.child("select")
+    if experiment.subtasks == "pooled":
+        return _measured(scores, experiment, split, number, experiment.sizes, select)
+    parts = []
+    for label, columns in scores.subtask_positions.items():
+        part = scores.restrict(items=[scores.items[i] for i in columns.tolist()])
+        inside = Split(
+            split.source,
+            split.target,
+            tuple(item for item in split.seen if item in part.item_position),
+            tuple(item for item in split.unseen if item in part.item_position),
+        )
+        sizes = tuple(size_of(f, len(inside.seen)) for f in experiment.fractions)
+        run = _measured(part, experiment, inside, number, sizes, select.child(label))
+        parts.append(replace(run, subtask=label))
+    return _combined(scores, experiment, split, tuple(parts))
+
+
+def _measured(
+    scores: ScoreMatrix,
+    experiment: Experiment,
+    split: Split,
+    number: int,
+    sizes: tuple[int, ...],
+    stream: Stream,
+) -> Run:
+    """All methods and sizes on one set of items."""
     source = scores.restrict(models=split.source, items=split.seen)
     target = scores.restrict(models=split.target)
-    shape = (len(experiment.methods), len(experiment.sizes), len(split.target))
+    shape = (len(experiment.methods), len(sizes), len(split.target))
     estimates, errors = np.empty(shape), np.empty(shape)
     for m, name in enumerate(experiment.methods):
         build = make_method(name, experiment.form).prepare(
-            source, aggregate=experiment.aggregate, stream=stream.child("select")
+            source, aggregate=experiment.aggregate, stream=stream
         )
-        for s, size in enumerate(experiment.sizes):
+        for s, size in enumerate(sizes):
             result = estimate(build(size), target)
             estimates[m, s], errors[m, s] = result.values, result.standard_errors
     return Run(
@@ -186,6 +285,27 @@ def run_once(scores: ScoreMatrix, experiment: Experiment, number: int) -> Run:
         errors,
         _full_scores(target, split, experiment.aggregate),
         (len(split.seen), len(split.unseen), scores.n_items),
+    )
+
+
+def _combined(
+    scores: ScoreMatrix, experiment: Experiment, split: Split, parts: tuple[Run, ...]
+) -> Run:
+    """The whole benchmark from its subtasks, each at its share of the full score."""
+    counts = np.array([part.n_items[0] for part in parts], dtype=np.float64)
+    share = counts if experiment.aggregate == "micro" else np.ones(len(parts))
+    share = share / share.sum()
+    target = scores.restrict(models=split.target)
+    return Run(
+        parts[0].number,
+        split.target,
+        np.einsum("p,pmst->mst", share, np.stack([part.estimates for part in parts])),
+        np.sqrt(
+            np.einsum("p,pmst->mst", share**2, np.stack([p.standard_errors for p in parts]) ** 2)
+        ),
+        _full_scores(target, split, experiment.aggregate),
+        (len(split.seen), len(split.unseen), scores.n_items),
+        parts=parts,
     )
 
 

@@ -11,6 +11,8 @@ import numpy.typing as npt
 from mdad._checks import check_int, check_real
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mdad._rng import Stream
 
 __all__ = [
@@ -26,6 +28,11 @@ __all__ = [
 Unit = Literal["runs", "models"]
 FloatArray = npt.NDArray[np.float64]
 
+MIDDLE = 0.68
+"""Of a Normal distribution, within one standard deviation of the mean."""
+
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -33,8 +40,10 @@ class Interval:
 
     Parameters
     ----------
-    unit : what is resampled. "runs": what more runs on this very matrix would give. "models":
-        models too, so the interval also speaks about models like those in the matrix.
+    unit : whose variation the interval holds. "runs": what more runs on this very matrix would
+        give; runs are resampled. "models": also what other models like those in the matrix would
+        give; models are resampled, a pair weighing the product of its models' weights, and the
+        spread is corrected for the runs, see :func:`interval_ends`.
     level : of the percentile interval
     n_resamples : bootstrap replicates; 0 = no interval
 
@@ -60,23 +69,79 @@ def resample_counts(n: int, n_resamples: int, stream: Stream) -> FloatArray:
 
 
 def percentile_interval(replicates: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper percentile over the last axis; infinite replicates are ordered as such.
+    """Lower and upper percentile over the last axis; undefined replicates (NaN) are left out.
 
-    Interpolating between a number and infinity has no meaning, so both ends are replicates.
+    Infinite replicates are ordered as such. Interpolating between a number and infinity has no
+    meaning, so both ends are replicates. NaN where no replicate is defined.
     """
     tail = (1 - level) / 2
-    low = np.quantile(replicates, tail, axis=-1, method="inverted_cdf")
-    high = np.quantile(replicates, 1 - tail, axis=-1, method="inverted_cdf")
+    ordered = np.sort(replicates, axis=-1)  # NaN last
+    defined = (~np.isnan(ordered)).sum(axis=-1, keepdims=True)
+    if not ordered.shape[-1]:
+        nothing = np.full(ordered.shape[:-1], np.nan)
+        return nothing, nothing
+    low, high = (
+        np.take_along_axis(
+            ordered, np.maximum(np.ceil(q * defined - ROUNDING).astype(np.intp) - 1, 0), axis=-1
+        )[..., 0]
+        for q in (tail, 1 - tail)
+    )
     return low, high
 
 
-def interval_ends(replicates: FloatArray, level: float) -> tuple[float, float]:
-    """Ends of the percentile interval; undefined (NaN) replicates are left out."""
-    replicates = replicates[~np.isnan(replicates)]
-    if not len(replicates):
-        return np.nan, np.nan
-    low, high = percentile_interval(replicates, level)
-    return float(low), float(high)
+def interval_ends(
+    value: npt.ArrayLike,
+    replicates: Sequence[FloatArray],
+    level: float,
+    bounds: tuple[float, float] = (0.0, np.inf),
+) -> tuple[FloatArray, FloatArray]:
+    """Ends of the interval of a value from its bootstrap replicates.
+
+    Parameters
+    ----------
+    value : array of shape (...)
+    replicates : arrays of shape (..., n_resamples): with one, the percentile interval; with three,
+        replicates of resampled models, of resampled runs, and of both together
+    level : of the interval
+    bounds : that no end may pass
+
+    Notes
+    -----
+    Resampling models and runs together counts what is neither a model's nor a run's own - the luck
+    of a model, or of a pair, with the items of one run - three to seven times: with fresh models
+    each time its 95 % intervals hold the truth in 99 to 100 % of the cases. Resampling models
+    alone leaves out what all pairs of a run share. With variances R (runs), M (models) and B
+    (both), B - R - M is that noise once more than it should be counted in R + M, so the variance is
+    R + M - (B - R - M), at least R; as for standard errors clustered in two ways [1]. The
+    percentile interval of resampled models is stretched or shrunk about the value to that variance.
+    The spreads are those of the middle 68 %, which single infinite replicates do not move.
+
+    References
+    ----------
+    [1] Cameron, Gelbach and Miller, Robust inference with multiway clustering, Journal of Business
+        & Economic Statistics 29 (2011).
+    """
+    low, high = percentile_interval(replicates[0], level)
+    if len(replicates) == 1:
+        return low, high
+    models, runs, both = (_spread(part) for part in replicates)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = np.maximum(2 * (runs**2 + models**2) - both**2, runs**2)
+        scale = np.sqrt(variance) / models
+        ends = [value + scale * (end - value) for end in (low, high)]
+    known = np.isfinite(scale) & np.isfinite(value)
+    low, high = (
+        np.where(known, np.clip(end, *bounds), plain)
+        for end, plain in zip(ends, (low, high), strict=True)
+    )
+    return low, high
+
+
+def _spread(replicates: FloatArray) -> FloatArray:
+    """Half the width of the middle 68 % of the replicates; infinite where they are."""
+    low, high = percentile_interval(replicates, MIDDLE)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(high - low) / 2
 
 
 def isotonic(sums: FloatArray, weights: FloatArray) -> FloatArray:

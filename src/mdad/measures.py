@@ -29,13 +29,14 @@ from mdad._rules import first, monotone
 from mdad._tables import Binned, agreement_table, bootstrap_weights, trust_table
 from mdad.errors import UnknownIdError
 from mdad.experiment import ITEM_SETS
-from mdad.intervals import Interval, crossing, interval_ends, isotonic
+from mdad.intervals import Interval, interval_ends, isotonic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import pandas as pd
 
+    from mdad._tables import Weights
     from mdad.results import Results
 
 __all__ = [
@@ -86,10 +87,11 @@ def agreement(
         n_tied = int((~pairs_of(results, item_set).ordered).sum())
         with np.errstate(invalid="ignore"):
             values = table.sums.sum(axis=-1) / n_pairs if n_pairs else table.sums[:, 0] * np.nan
-            replicates = table.replicate_sums.sum(axis=-1) / table.replicate_counts.sum(axis=-1)
+            replicates = [p.sums.sum(axis=-1) / p.counts.sum(axis=-1) for p in table.replicates]
+        lows, highs = interval_ends(values, replicates, interval.level, (0.0, 1.0))
         for cell, (method, size) in enumerate(_cells(results)):
-            low, high = interval_ends(replicates[cell], interval.level)
-            rows.append((method, size, item_set, values[cell], low, high, n_pairs, n_tied))
+            ends = lows[cell], highs[cell]
+            rows.append((method, size, item_set, values[cell], *ends, n_pairs, n_tied))
     return _frame(rows, "method size items agreement low high n_pairs n_tied")
 
 
@@ -209,7 +211,8 @@ def errors(
         for cell, (method, size) in enumerate(_cells(results)):
             m, s = divmod(cell, len(results.experiment.sizes))
             error, bias = np.abs(difference[m, s]), difference[m, s].mean()
-            ends = interval_ends(_weighted_mean(error, results.target, weights), interval.level)
+            replicates = _mean_replicates(error, results.target, weights)
+            ends = map(float, interval_ends(error.mean(), replicates, interval.level))
             tau = _mean_tau(taus[m, s], weights.runs, interval)
             rows.append((method, size, item_set, error.mean(), *ends, bias, *tau))
     return _frame(
@@ -282,11 +285,7 @@ def smallest_trustworthy_gap(
         for cell, (method, size) in enumerate(_cells(results)):
             m, s = divmod(cell, len(results.experiment.sizes))
             table = trust_table(results, pairs, m, s, interval)
-            value = float(crossing(table.sums[0], table.counts, table.position, probability))
-            replicates = crossing(
-                table.replicate_sums[0], table.replicate_counts, table.position, probability
-            )
-            low, high = interval_ends(replicates, interval.level)
+            value, low, high = monotone(table, 0, probability, interval)
             found = value if np.isfinite(value) else np.nan
             rows.append((method, size, item_set, found, low, high, int(table.counts.sum())))
     return _frame(rows, "method size items gap low high n_pairs")
@@ -307,16 +306,20 @@ def _reference(results: Results, threshold: float, items: Sequence[str]) -> pd.D
     return _frame(rows, "method size items mdad low high n_pairs unresolved")
 
 
-def _weighted_mean(values: FloatArray, target: npt.NDArray[np.intp], weights: Any) -> FloatArray:
-    """Bootstrap replicates of the mean over runs and target models, shape (n_resamples,)."""
+def _mean_replicates(
+    values: FloatArray, target: npt.NDArray[np.intp], weights: Weights
+) -> list[FloatArray]:
+    """Bootstrap replicates of the mean over runs and target models; see :class:`Binned`."""
+    runs = (weights.runs @ values.mean(axis=1)) / weights.runs.sum(axis=1)
     if weights.models is None:
-        per_run = values.mean(axis=1)
-        plain: FloatArray = (weights.runs @ per_run) / weights.runs.sum(axis=1)
-        return plain
-    each = weights.runs[:, :, None] * weights.models[:, target]
+        return [runs]
+    models = weights.models[:, target]
+    both = weights.runs[:, :, None] * models
     with np.errstate(invalid="ignore"):
-        mean: FloatArray = np.tensordot(each, values, axes=2) / each.sum(axis=(1, 2))
-    return mean
+        alone, joint = (
+            np.tensordot(each, values, axes=2) / each.sum(axis=(1, 2)) for each in (models, both)
+        )
+    return [alone, runs, joint]
 
 
 def _mean_tau(
@@ -327,8 +330,9 @@ def _mean_tau(
         return np.nan, np.nan, np.nan, len(taus)
     with np.errstate(invalid="ignore"):
         replicates = (runs[:, defined] @ taus[defined]) / runs[:, defined].sum(axis=1)
-    low, high = interval_ends(replicates, interval.level)
-    return float(taus[defined].mean()), low, high, int((~defined).sum())
+    mean = float(taus[defined].mean())
+    low, high = interval_ends(mean, [replicates], interval.level)
+    return mean, float(low), float(high), int((~defined).sum())
 
 
 def _curve(table: Binned, cell: int, width: float, interval: Interval, name: str) -> pd.DataFrame:
@@ -338,9 +342,10 @@ def _curve(table: Binned, cell: int, width: float, interval: Interval, name: str
     frame = pd.DataFrame({"gap": used * width, "mean_gap": table.position[used]})
     frame[name] = table.sums[cell, used] / table.counts[used]
     with np.errstate(invalid="ignore", divide="ignore"):
-        replicates = table.replicate_sums[cell] / table.replicate_counts
-    ends = [interval_ends(replicates[:, b], interval.level) for b in used]
-    frame["low"], frame["high"] = [low for low, _ in ends], [high for _, high in ends]
+        replicates = [(p.sums[cell] / p.counts).T[used] for p in table.replicates]
+    frame["low"], frame["high"] = interval_ends(
+        frame[name].to_numpy(), replicates, interval.level, (0.0, 1.0)
+    )
     frame["fit"] = isotonic(table.sums[cell], table.counts)[used]
     frame["n_pairs"] = table.counts[used].astype(np.int64)
     return frame

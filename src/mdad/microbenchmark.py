@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -17,11 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from mdad._checks import counted, listed
+from mdad._files import write_atomically
 from mdad._version import __version__
 from mdad.errors import FormatError
 from mdad.exporters import export
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Sequence
 
 __all__ = ["Benchmark", "EstimatorSpec", "Made", "Microbenchmark"]
@@ -184,14 +185,10 @@ class Microbenchmark:
                 f"the micro-benchmark is {len(content) / 2**20:.1f} MB; at most 10 MB are allowed. "
                 "Choose fewer items."
             )
-        partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
         try:
-            partial.write_bytes(content)
-            partial.replace(target)
+            write_atomically(target, content)
         except OSError as error:
             raise FormatError(f"cannot write {target}: {error.strerror}.") from None
-        finally:
-            partial.unlink(missing_ok=True)
         return target
 
     @classmethod

@@ -8,28 +8,29 @@ names the experiment it belongs to; everything else in the directory is ignored.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from mdad._checks import counted, listed
+from mdad._files import write_atomically
+from mdad._shards import read_shard, shard_path, table_of, write_shard
 from mdad._version import __version__
 from mdad.errors import ResultsError
 from mdad.experiment import ITEM_SETS, Experiment, Run
 from mdad.quality import Quality
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     import pandas as pd
-    import pyarrow as pa
 
 __all__ = ["Results", "ScoresFacts", "Spec", "read_shard", "shard_path", "write_shard"]
 
@@ -170,6 +171,14 @@ class Results:
         """Their standard errors, the same shape; NaN where a method has none."""
         return np.stack([run.standard_errors for run in self.runs], axis=2)
 
+    @cached_property
+    def subtasks(self) -> dict[str, Results]:
+        """With separate subtasks, the results of each; a size is still that of all together."""
+        return {
+            label: Results(self.spec, tuple(run.parts[i] for run in self.runs))
+            for i, label in enumerate(part.subtask for part in self.runs[0].parts)
+        }
+
     def full(self, items: str) -> FloatArray:
         """Full scores on "seen", "unseen" or "all" items, shape (n_runs, n_target)."""
         return np.stack([run.full[ITEM_SETS.index(items)] for run in self.runs])
@@ -179,14 +188,14 @@ class Results:
         return self.runs[0].n_items[ITEM_SETS.index(items)]
 
     def frame(self) -> pd.DataFrame:
-        """One row per run x method x size x target model.
+        """One row per run x (subtask) x method x size x target model.
 
-        Columns: run, method, size, model, estimate, standard_error, seen, unseen, all (full scores
-        on those items), n_seen, n_unseen, n_all.
+        Columns: run, subtask ("" = the whole benchmark), method, size, model, estimate,
+        standard_error, seen, unseen, all (full scores on those items), n_seen, n_unseen, n_all.
         """
         import pandas as pd  # noqa: PLC0415  # slow to import, not needed for measures
 
-        tables = [_table(run, self.spec).to_pandas() for run in self.runs]
+        tables = [table_of(run, self.spec).to_pandas() for run in self.runs]
         frame: pd.DataFrame = pd.concat(tables, ignore_index=True)
         return frame
 
@@ -290,110 +299,3 @@ def _abandoned(folder: Path) -> bool:
         own.fullmatch(entry.name) or (entry.name == "runs" and not any(entry.iterdir()))
         for entry in folder.iterdir()
     )
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file that appears under its name only when it is whole."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def shard_path(folder: Path, number: int) -> Path:
-    """Where a run's shard lies."""
-    return folder / "runs" / f"run-{number:05d}.parquet"
-
-
-def write_shard(folder: Path, run: Run, spec: Spec) -> None:
-    """Write one run; the same run gives the same bytes."""
-    import pyarrow as pa  # noqa: PLC0415  # slow to import
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
-    sink = pa.BufferOutputStream()
-    pq.write_table(_table(run, spec), sink, compression="zstd")
-    write_atomically(shard_path(folder, run.number), sink.getvalue().to_pybytes())
-
-
-def read_shard(folder: Path, number: int, spec: Spec) -> Run | None:
-    """Read one run; None when it was not done yet.
-
-    Raises
-    ------
-    ResultsError
-        when the shard is damaged or belongs to another experiment.
-    """
-    import pyarrow as pa  # noqa: PLC0415  # slow to import
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
-    path = shard_path(folder, number)
-    if not path.exists():
-        return None
-    try:
-        # Not read_table: it takes a folder named "size=10" above the file for a column.
-        with pq.ParquetFile(path) as file:
-            table = file.read()
-    except (pa.ArrowException, OSError) as error:
-        raise ResultsError(
-            f"{path} is damaged ({error}). Delete it and run the same audit again."
-        ) from None
-    marks = {b"mdad_spec": spec.fingerprint.encode(), b"mdad_run": str(number).encode()}
-    metadata = table.schema.metadata or {}
-    if any(metadata.get(key) != value for key, value in marks.items()):
-        raise ResultsError(f"{path} belongs to another experiment or run. Delete it.")
-    return _run(table, number, spec.experiment)
-
-
-def _table(run: Run, spec: Spec) -> pa.Table:
-    import pyarrow as pa  # noqa: PLC0415  # slow to import
-
-    n_methods, n_sizes, n_target = run.estimates.shape
-    rows = n_methods * n_sizes * n_target
-
-    def named(values: Sequence[Any], each: int) -> pa.Array:
-        codes = np.resize(np.repeat(np.arange(len(values), dtype=np.int32), each), rows)
-        return pa.DictionaryArray.from_arrays(codes, pa.array(values, pa.string()))
-
-    sizes = np.array(spec.experiment.sizes, dtype=np.int64)
-    columns: dict[str, Any] = {
-        "run": np.full(rows, run.number, dtype=np.int64),
-        "method": named(spec.experiment.methods, n_sizes * n_target),
-        "size": np.resize(np.repeat(sizes, n_target), rows),
-        "model": named(run.models, 1),
-        "estimate": run.estimates.ravel(),
-        "standard_error": run.standard_errors.ravel(),
-    }
-    columns |= {s: np.resize(scores, rows) for s, scores in zip(ITEM_SETS, run.full, strict=True)}
-    columns |= {
-        f"n_{s}": np.full(rows, n, dtype=np.int64)
-        for s, n in zip(ITEM_SETS, run.n_items, strict=True)
-    }
-    marks = {"mdad_spec": spec.fingerprint, "mdad_run": str(run.number)}
-    return pa.table(columns).replace_schema_metadata(marks)
-
-
-def _run(table: pa.Table, number: int, experiment: Experiment) -> Run:
-    shape = (len(experiment.methods), len(experiment.sizes), experiment.n_target or 0)
-    if table.num_rows != np.prod(shape):
-        raise ResultsError(f"run {number} has {table.num_rows} rows; expected {np.prod(shape)}.")
-    n_target = shape[2]
-
-    def column(name: str) -> Any:
-        return table.column(name).to_numpy()
-
-    try:
-        return Run(
-            number,
-            tuple(table.column("model").to_pylist()[:n_target]),
-            column("estimate").reshape(shape),
-            column("standard_error").reshape(shape),
-            np.stack([column(name)[:n_target] for name in ITEM_SETS]),
-            (int(column("n_seen")[0]), int(column("n_unseen")[0]), int(column("n_all")[0])),
-        )
-    except KeyError as error:
-        raise ResultsError(f"the shard of run {number} lacks the column {error}.") from None

@@ -112,6 +112,22 @@ def numbers_of(name: str, option: str | None) -> tuple[int, ...]:
         ) from None
 
 
+def shares_of(name: str, option: str | None) -> tuple[float, ...]:
+    """The parts of a comma-separated option as numbers.
+
+    Raises
+    ------
+    SettingError
+        when a part is not one.
+    """
+    try:
+        return tuple(float(part) for part in names_of(option))
+    except ValueError:
+        raise SettingError(
+            f"{name} takes numbers separated by commas, as in 0.02,0.1; got {option!r}."
+        ) from None
+
+
 def console(*, error: bool = False) -> Console:
     """A console on the output or the error stream."""
     from rich.console import Console  # noqa: PLC0415  # slow to import

@@ -22,12 +22,17 @@ from mdad.cli._common import (
     numbers_of,
     print_json,
     progress_bar,
+    read_lines,
     read_scores,
+    shares_of,
 )
 from mdad.errors import ResultsError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mdad.report.summary import AuditSummary
+    from mdad.scores import ScoreMatrix
 
 EPILOG = "Example: mdad audit scores.csv.gz --sizes 25,50,100 --out audit/"
 
@@ -45,19 +50,42 @@ def audit_command(
     sizes: Annotated[
         str | None, typer.Option(help="Sizes, comma-separated; default 10,25,50,100,250,500,1000.")
     ] = None,
-    runs: Annotated[int, typer.Option(help="Runs, each with a split of its own.")] = 50,
+    runs: Annotated[
+        int | None, typer.Option(help="Runs, each with a split of its own; default 50.")
+    ] = None,
+    fractions: Annotated[
+        str | None, typer.Option(help="Sizes as shares of the seen items instead, as in 0.02,0.1.")
+    ] = None,
     n_source: Annotated[
-        int | None, typer.Option(help="Source models per run; default 300 or what is left.")
+        str | None,
+        typer.Option(
+            help="Source models per run; default 300 or what is left. Several, comma-separated, "
+            "are audited one after another."
+        ),
     ] = None,
     n_target: Annotated[
         int | None, typer.Option(help="Target models per run; default 50 or a third.")
     ] = None,
+    targets: Annotated[
+        str | None,
+        typer.Option(
+            help="Fixed target models: ids, comma-separated; @FILE with one a line; or /REGEX/."
+        ),
+    ] = None,
     split: Annotated[str, typer.Option(help="How models are split: random.")] = "random",
+    seen: Annotated[
+        str, typer.Option(help="Items that may be chosen: half (of each subtask) or all.")
+    ] = "half",
+    subtasks: Annotated[
+        str | None,
+        typer.Option(help="pooled, or separate: a micro-benchmark of each subtask (--fractions)."),
+    ] = None,
     aggregate: Annotated[
         str, typer.Option(help="micro: items count the same; macro: subtasks do.")
     ] = "micro",
     preset: Annotated[
-        str | None, typer.Option(help="paper: methods in the form the paper's code runs.")
+        str | None,
+        typer.Option(help="paper, paper-sources, paper-separate or paper-fixed-targets."),
     ] = None,
     threshold: Annotated[float, typer.Option(help="Agreement the MDAD asks for.")] = 0.8,
     rule: Annotated[
@@ -94,10 +122,8 @@ def audit_command(
     method chooses items, and the order of the target models on them is compared with their order
     on the full benchmark.
     """
-    from mdad.auditing import audit  # noqa: PLC0415  # slow to import
-    from mdad.intervals import Interval  # noqa: PLC0415
+    from mdad.intervals import Interval  # noqa: PLC0415  # slow to import
 
-    form = _form(preset)
     interval = Interval(cast("Any", _choice("unit", unit, ("models", "runs"))), level)
     _choice("rule", rule, ("monotone", "first", "reference"))
     _choice("ties", ties, ("wrong", "half"))
@@ -111,37 +137,90 @@ def audit_command(
         duplicates=duplicates,
         format=format_,
     )
+    given = {
+        "methods": names_of(methods),
+        "sizes": numbers_of("--sizes", sizes),
+        "fractions": shares_of("--fractions", fractions),
+        "runs": runs,
+        "n_source": list(numbers_of("--n-source", n_source)),
+        "n_target": n_target,
+        "targets": _targets(targets, scores),
+        "split": split,
+        "seen": seen,
+        "subtasks": subtasks,
+        "aggregate": aggregate,
+        "seed": seed,
+    }
+    measured = {"rule": rule, "threshold": threshold, "ties": ties, "interval": interval}
+    how = {"max_missing": max_missing, "n_jobs": n_jobs}
+    done = [
+        _one(scores, {**settings, **how}, measured, place, quiet=json_)
+        for place, settings in _audits(given, preset, scores, max_missing, out)
+    ]
+    if json_:
+        # One audit is one document, several are a list of them.
+        print_json(done[0] if len(done) == 1 else done)
+
+
+def _audits(
+    given: dict[str, Any],
+    preset: str | None,
+    scores: ScoreMatrix,
+    max_missing: float,
+    out: Path | None,
+) -> Iterator[tuple[Path | None, dict[str, Any]]]:
+    """Settings and folder of every audit: one, or one for each number of source models."""
+    from mdad.presets import preset_settings  # noqa: PLC0415  # slow to import
+
+    if preset is not None:
+        given = preset_settings(preset, scores.complete(max_missing).scores, given)
+    settings = {key: value for key, value in given.items() if value not in (None, (), [])}
+    sources = settings.pop("n_source", None)
+    if not isinstance(sources, list):
+        sources = [sources]
+    for n_source in sources:
+        place = out if len(sources) == 1 or out is None else out / f"n-source-{n_source}"
+        yield place, settings if n_source is None else {**settings, "n_source": n_source}
+
+
+def _one(
+    scores: ScoreMatrix,
+    settings: dict[str, Any],
+    measured: dict[str, Any],
+    out: Path | None,
+    *,
+    quiet: bool,
+) -> AuditSummary:
+    """Audit, print unless quiet, and write where a folder was given."""
+    from mdad.auditing import audit  # noqa: PLC0415  # slow to import
+
     with progress_bar("runs") as progress:
-        result = audit(
-            scores,
-            methods=names_of(methods),
-            sizes=numbers_of("--sizes", sizes),
-            runs=runs,
-            n_source=n_source,
-            n_target=n_target,
-            split=cast("Any", split),
-            aggregate=cast("Any", aggregate),
-            form=cast("Any", form),
-            seed=seed,
-            max_missing=max_missing,
-            n_jobs=n_jobs,
-            out=out,
-            progress=progress,
-        )
-    summary = result.summary(
-        cast("Any", rule), threshold=threshold, ties=cast("Any", ties), interval=interval
-    )
-    show(summary, json=json_)
+        result = audit(scores, **settings, out=out, progress=progress)
+    summary = result.summary(**measured)
+    if not quiet:
+        show(summary)
     if out is not None:
         written = keep(summary, out)
-        if not json_:
-            typer.echo(f"\nResults, summary and report: {written}")
-    elif not json_:
-        typer.echo("\nNothing was written; --out DIR keeps results, summary.json and report.html.")
+    if not quiet:
+        typer.echo(
+            "\nNothing was written; --out DIR keeps results, summary.json and report.html."
+            if out is None
+            else f"\nResults, summary and report: {written}"
+        )
+    return summary
 
 
-def _form(preset: str | None) -> str:
-    return "default" if preset is None else _choice("preset", preset, ("paper",))
+def _targets(option: str | None, scores: ScoreMatrix) -> tuple[str, ...]:
+    """Target models: ids, @FILE or /REGEX/."""
+    from mdad.auditing import matching  # noqa: PLC0415  # slow to import
+
+    if option is None:
+        return ()
+    if option.startswith("@"):
+        return tuple(read_lines(Path(option[1:])))
+    if len(option) > 1 and option.startswith("/") and option.endswith("/"):
+        return matching(scores.models, option[1:-1])
+    return names_of(option)
 
 
 def _choice(name: str, value: str, choices: tuple[str, ...]) -> str:
@@ -154,8 +233,8 @@ def keep(summary: AuditSummary, out: Path) -> Path:
     """Write summary.json and report.html beside the results; return the report's path."""
     import msgspec  # noqa: PLC0415  # only needed here
 
+    from mdad._files import write_atomically  # noqa: PLC0415
     from mdad.report.html import write_html  # noqa: PLC0415  # slow to import
-    from mdad.results import write_atomically  # noqa: PLC0415
 
     document = msgspec.json.format(msgspec.json.encode(summary), indent=2)
     try:

@@ -51,10 +51,12 @@ class FittedIrtPrediction:
         ability = fit_ability(self.fit, rows, self.items).ability
         position = {item: column for column, item in enumerate(self.fit.items)}
         columns = [position[item] for item in self.items]
-        weights = self.pool_weights.copy()
-        weights[columns] = 0.0
-        predicted = self.fit.predict(ability) @ weights + rows @ self.pool_weights[columns]
-        result = self.mix * (rows @ self.weights) + (1 - self.mix) * predicted
+        chance = self.fit.predict(ability)
+        # A chosen item that was not scored is predicted like those that were not chosen.
+        known = np.where(np.isnan(rows), chance[:, columns], rows)
+        weighted_mean = known @ self.weights
+        chance[:, columns] = known
+        result = self.mix * weighted_mean + (1 - self.mix) * (chance @ self.pool_weights)
         return Estimates(result[which.ravel()], np.full(len(values), np.nan))
 
 

@@ -13,11 +13,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mdad._checks import counted
+from mdad._files import write_atomically
 from mdad.errors import ResultsError
 from mdad.report import chart_data, charts
 from mdad.report.legible import legible
 from mdad.report.sentences import percent
-from mdad.results import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import math
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from mdad._checks import counted
+from mdad._checks import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,6 +171,11 @@ def scope_notes(spec: Spec, interval: Interval, ties: str, threshold: float) -> 
         "micro": "all items count the same",
         "macro": "all subtasks count the same",
     }[experiment.aggregate]
+    where = {
+        "half": "seen: full scores on the half of the items that could be chosen; unseen: on the "
+        "other half.",
+        "all": "seen: full scores on all items, any of which could be chosen.",
+    }[experiment.seen]
     lines = [
         (
             f"{counted(experiment.runs, 'run')}; in each, {experiment.n_target} target models are "
@@ -178,12 +183,18 @@ def scope_notes(spec: Spec, interval: Interval, ties: str, threshold: float) -> 
             f"({experiment.split} split). {scores.n_models:,} models x {scores.n_items:,} items."
         ),
         (
-            "seen: full scores on the half of the items that could be chosen; unseen: on the "
-            f"other half. Full score: {full}. MDAD: agreement {threshold:g} reached by an isotonic "
+            f"{where} Full score: {full}. MDAD: agreement {threshold:g} reached by an isotonic "
             f"fit; an estimated tie counts as {'wrong' if ties == 'wrong' else 'half right'}."
         ),
         f"{interval.level:.0%} {truth}.".replace("%", " %"),
     ]
+    if experiment.subtasks == "separate":
+        lines.append(
+            f"A micro-benchmark of each of {counted(scores.n_subtasks, 'subtask')}, combined at "
+            "its share of the full score; a size is that of all together."
+        )
+    if experiment.targets:
+        lines.append(f"The target models are the same in every run: {listed(experiment.targets)}.")
     if experiment.form == "paper":
         lines.append("Methods in the form the paper's code runs.")
     return tuple(lines)
@@ -219,6 +230,4 @@ def data_notes(scores: ScoresFacts) -> tuple[str, ...]:
 
 
 def _dropped(kind: str, ids: Sequence[str], why: str) -> str:
-    from mdad._checks import listed  # noqa: PLC0415
-
     return f"Dropped {counted(len(ids), kind)} that {why}: {listed(ids)}."

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["AuditSummary", "Curve", "CurvePoint", "Estimate", "Row", "summarize"]
 
 Claim = Literal["seen", "unseen"]
-CLAIMS: tuple[Claim, ...] = ("seen", "unseen")
+
+
+def claims(results: Results) -> tuple[Claim, ...]:
+    """Item sets there is something to say about."""
+    return ("seen", "unseen") if results.n_items("unseen") else ("seen",)
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,18 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class SubtaskRow:
+    """One subtask of an audit with separate subtasks; MDAD in points, seen items."""
+
+    subtask: str
+    method: str
+    size: int
+    n_items: int
+    mdad: float | None
+    agreement: float
+
+
+@dataclass(frozen=True)
 class AuditSummary:
     """What a report on an audit says.
 
@@ -89,6 +105,7 @@ class AuditSummary:
     scope : what the numbers speak about: split, item sets, truth of the intervals, tie rule
     notes : on the data: copies, dead items, what was dropped
     rows, agreement_curves, trust_curves : the numbers
+    subtask_rows : with separate subtasks, MDAD and agreement within each
     full_scores : of every model that was a target in some run, on all items, in points above the
         lower end of the range, ascending
     pair_gaps : number of compared pairs, over all runs, in each half-point bin of the gap (full
@@ -105,6 +122,7 @@ class AuditSummary:
     rows: tuple[Row, ...]
     agreement_curves: tuple[Curve, ...]
     trust_curves: tuple[Curve, ...]
+    subtask_rows: tuple[SubtaskRow, ...]
     full_scores: tuple[float, ...]
     pair_gaps: tuple[int, ...]
     threshold: float
@@ -144,6 +162,7 @@ def summarize(
         rows=rows,
         agreement_curves=_curves(results, "agreement", ties, interval),
         trust_curves=_curves(results, "trust", ties, interval),
+        subtask_rows=_subtask_rows(results, rule, threshold, ties),
         full_scores=tuple(((np.sort(scores) - low) / point).round(6).tolist()),
         pair_gaps=tuple(np.bincount(pairs_of(results, "seen").bins.ravel()).tolist()),
         threshold=threshold,
@@ -172,17 +191,17 @@ def _all_scores(results: Results) -> np.ndarray[Any, np.dtype[np.float64]]:
 def _rows(
     results: Results, rule: Rule, threshold: float, ties: Ties, interval: Interval
 ) -> tuple[Row, ...]:
-    point = results.spec.scores.point
+    point, sets = results.spec.scores.point, claims(results)
     none = Interval(interval.unit, interval.level, 0)
     by_runs = Interval("runs", interval.level, interval.n_resamples)
-    gap95 = measures.smallest_trustworthy_gap(results, interval=by_runs, items=CLAIMS)
-    gap80 = measures.smallest_trustworthy_gap(results, probability=0.8, interval=none, items=CLAIMS)
-    half = measures.agreement(results, ties="half", interval=none, items=CLAIMS)
+    gap95 = measures.smallest_trustworthy_gap(results, interval=by_runs, items=sets)
+    gap80 = measures.smallest_trustworthy_gap(results, probability=0.8, interval=none, items=sets)
+    half = measures.agreement(results, ties="half", interval=none, items=sets)
     mdads = measures.mdad(
-        results, rule=rule, threshold=threshold, ties=ties, interval=interval, items=CLAIMS
+        results, rule=rule, threshold=threshold, ties=ties, interval=interval, items=sets
     )
-    agreements = measures.agreement(results, ties=ties, interval=interval, items=CLAIMS)
-    errors = measures.errors(results, interval=interval, items=CLAIMS)
+    agreements = measures.agreement(results, ties=ties, interval=interval, items=sets)
+    errors = measures.errors(results, interval=interval, items=sets)
     tables = (mdads, agreements, half, gap95, gap80, errors)
     return tuple(
         Row(
@@ -205,6 +224,23 @@ def _rows(
     )
 
 
+def _subtask_rows(
+    results: Results, rule: Rule, threshold: float, ties: Ties
+) -> tuple[SubtaskRow, ...]:
+    none = Interval(n_resamples=0)
+    rows = []
+    for label, part in results.subtasks.items():
+        mdads = measures.mdad(
+            part, rule=rule, threshold=threshold, ties=ties, interval=none, items=("seen",)
+        )
+        agreements = measures.agreement(part, ties=ties, interval=none, items=("seen",))
+        point, n_items = part.spec.scores.point, part.n_items("seen")
+        for mdad, agree in zip(_records(mdads), _records(agreements), strict=True):
+            number = _number(mdad.mdad, point)
+            rows.append(SubtaskRow(label, mdad.method, mdad.size, n_items, number, agree.agreement))
+    return tuple(rows)
+
+
 def _records(table: Any) -> Any:
     return table.itertuples()
 
@@ -216,7 +252,7 @@ def _curves(
     curves = []
     for method in results.experiment.methods:
         for size in results.experiment.sizes:
-            for items in CLAIMS:
+            for items in claims(results):
                 if kind == "agreement":
                     table = measures.agreement_curve(
                         results, method, size, items=items, ties=ties, interval=interval

@@ -30,6 +30,10 @@ def render_terminal(summary: AuditSummary, console: Console) -> None:
     for method in dict.fromkeys(row.method for row in seen):
         rows = [(row, unseen.get((method, row.size))) for row in seen if row.method == method]
         console.print(_table(method, rows))
+    if summary.subtask_rows:
+        largest = max(row.size for row in summary.subtask_rows)
+        console.print(f"MDAD within each subtask, {largest:,} items in all", style="italic")
+        console.print(_subtasks(summary, largest))
     console.print(LEGEND, style="dim")
     for line in (*summary.scope, *summary.notes):
         console.print(f"- {_plain(line)}", style="dim")
@@ -53,6 +57,23 @@ def _table(method: str, rows: list[tuple[Row, Row | None]]) -> Table:
             _agreement(row),
             _estimate(Estimate(row.observed_gap_95.value, None, None)),
         )
+    return table
+
+
+def _subtasks(summary: AuditSummary, largest: int) -> Table:
+    """MDAD within each subtask: a row a subtask, a column a method, at the largest size."""
+    from rich.table import Table  # noqa: PLC0415  # slow to import
+
+    rows = summary.subtask_rows
+    table = Table(box=None, header_style="bold")
+    methods = list(dict.fromkeys(row.method for row in rows))
+    table.add_column("subtask", overflow="fold")
+    for method in methods:
+        table.add_column(_plain(method), justify="right", overflow="fold")
+    cells = {(row.subtask, row.method): row.mdad for row in rows if row.size == largest}
+    for label in dict.fromkeys(row.subtask for row in rows):
+        shown = (_estimate(Estimate(cells[label, m], None, None)) for m in methods)
+        table.add_row(_plain(label), *shown)
     return table
 
 

@@ -83,13 +83,16 @@ def clusters(
     """
     from sklearn.cluster import KMeans  # noqa: PLC0415  # slow to import
     from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415
 
     rounded = points.round(DECIMALS)
     distinct, labels = np.unique(rounded, axis=0, return_inverse=True)
     if len(distinct) <= number:
         return labels.ravel(), np.zeros(len(points))
     kmeans = KMeans(number, n_init=n_init, random_state=seed)
-    with warnings.catch_warnings():
+    # A limit set before scikit-learn was first imported does not bind its threads, which would
+    # wait for each other busily and add up sums in another order.
+    with threadpool_limits(limits=1), warnings.catch_warnings():
         # Fewer clusters than asked are filled up afterwards.
         warnings.simplefilter("ignore", ConvergenceWarning)
         kmeans.fit(rounded, sample_weight=weights)

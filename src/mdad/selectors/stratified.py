@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from mdad.selectors._base import FloatArray, Prepared, Selection, check_size, selection_of
+from mdad.selectors._base import Prepared, Selection, check_size, selection_of
 
 if TYPE_CHECKING:
     from mdad._rng import Stream
@@ -54,31 +54,6 @@ def proportional_allocation(capacities: IntArray, size: int, rng: np.random.Gene
     grid[0], grid[-1] = 0, size
     taken = np.zeros_like(capacities)
     taken[order] = np.diff(grid).astype(np.int64)
-    return taken
-
-
-def largest_remainder(shares: FloatArray, capacities: IntArray, size: int) -> IntArray:
-    """Allocation whose parts are ``shares`` of ``size`` rounded by largest remainder, capped.
-
-    Parameters
-    ----------
-    shares : array of shape (n_strata,), sums to 1
-    capacities : items of each stratum; what exceeds one is shared again among the others
-
-    >>> largest_remainder(np.full(10, 0.1), np.full(10, 100), 15).sum()
-    np.int64(15)
-    """
-    taken = np.zeros_like(capacities)
-    while (left := size - int(taken.sum())) > 0:
-        room = capacities - taken
-        wanted = np.where(room > 0, shares, 0.0)
-        wanted = wanted / wanted.sum() if wanted.sum() > 0 else (room > 0) / (room > 0).sum()
-        exact = wanted * left
-        add = np.minimum(np.floor(exact).astype(np.int64), room)
-        if add.sum() == 0:
-            remainder = np.where(room > 0, exact, -1.0)
-            add[np.argsort(-remainder, kind="stable")[: min(left, int((room > 0).sum()))]] = 1
-        taken += add
     return taken
 
 
