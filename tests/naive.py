@@ -137,17 +137,23 @@ def bin_index(gap):
 
 
 def weights_of(results, interval):
-    """Bootstrap weights as functions of the replicate: of a run, of a model."""
+    """Bootstrap weights of a pair, as functions of replicate, run and two models.
+
+    One function for unit "runs"; for "models" those of models, of runs, and of both.
+    """
     drawn = bootstrap_weights(results, interval)
     place = {model: i for i, model in enumerate(results.models)}
 
-    def weight(b, run, first, second):
-        both = 1.0
-        if drawn.models is not None:
-            both = drawn.models[b, place[first]] * drawn.models[b, place[second]]
-        return drawn.runs[b, run] * both
+    def of_run(b, run, _first, _second):
+        return drawn.runs[b, run]
 
-    return weight
+    def of_models(b, _run, first, second):
+        return drawn.models[b, place[first]] * drawn.models[b, place[second]]
+
+    def of_both(b, *pair):
+        return of_run(b, *pair) * of_models(b, *pair)
+
+    return [of_run] if drawn.models is None else [of_models, of_run, of_both]
 
 
 def bins_of(rows, weight=None):
@@ -205,3 +211,19 @@ def percentiles(replicates, level):
         return math.nan, math.nan
     n, tail = len(ordered), (1 - level) / 2
     return tuple(ordered[max(math.ceil(round(q * n, 9)) - 1, 0)] for q in (tail, 1 - tail))
+
+
+def interval_of(value, replicates, level, highest=math.inf):
+    """The interval from one list of replicates, or from those of models, of runs, and of both."""
+    low, high = percentiles(replicates[0], level)
+    if len(replicates) == 1:
+        return low, high
+    # Half the middle 68 % stands for a standard deviation.
+    models, runs, both = (
+        (upper - lower) / 2 for lower, upper in (percentiles(part, 0.68) for part in replicates)
+    )
+    if not all(map(math.isfinite, (value, models, runs, both))) or models == 0:
+        return low, high
+    variance = max(2 * (runs**2 + models**2) - both**2, runs**2)
+    scale = math.sqrt(variance) / models
+    return tuple(min(max(value + scale * (end - value), 0.0), highest) for end in (low, high))

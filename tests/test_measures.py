@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from mdad import measures
+from mdad._tables import bootstrap_weights
 from mdad.errors import SettingError, UnknownIdError
 from mdad.experiment import ITEM_SETS
 from mdad.intervals import Interval
@@ -19,6 +20,7 @@ from naive import (
     bins_of,
     crossing_by_search,
     first_bin,
+    interval_of,
     percentiles,
     random_counts,
     results_of,
@@ -46,7 +48,7 @@ def agreement_rows(counts, items, m, s, ties="wrong"):
     ]
 
 
-def trust_rows(counts, items, m, s):
+def trust_rows(counts, items, m, s, _ties=None):
     return [
         (run, a, b, seen, agreed(gap, seen, "wrong"))
         for run, a, b, gap, seen in counts.pairs(items, m, s)
@@ -285,94 +287,98 @@ def test_tau_b_is_undefined_for_equal_estimates_and_counted():
 @pytest.mark.parametrize("ties", ["wrong", "half"])
 @pytest.mark.parametrize("unit", UNITS)
 def test_agreement_and_its_curve_have_the_loops_intervals(unit, ties):
-    counts = random_counts(3, n_runs=5)
+    counts = random_counts(3, n_runs=5, sizes=(20,))
     interval = Interval(unit, level=0.8, n_resamples=40)
-    weight = weights_of(counts.results, interval)
     frame = measures.agreement(counts.results, ties=ties, interval=interval)
-    for items in ("seen", "unseen"):
-        for method, size, m, s in counts.cells:
-            rows = agreement_rows(counts, items, m, s, ties)
-            tables = [
-                bins_of(rows, lambda *pair, b=b: weight(b, *pair))
-                for b in range(interval.n_resamples)
-            ]
-            means = [
-                sum(cell[0] for cell in table.values()) / sum(cell[1] for cell in table.values())
-                for table in tables
-            ]
-            row = frame_cell(frame, method, size, items)
-            assert close((row["low"], row["high"]), percentiles(means, 0.8))
-            curve = measures.agreement_curve(
-                counts.results, method, size, items=items, ties=ties, interval=interval
-            )
-            for point in curve.itertuples():
-                cells = [table[round(point.gap * 200)] for table in tables]
-                means = [cell[0] / cell[1] if cell[1] else math.nan for cell in cells]
-                assert close((point.low, point.high), percentiles(means, 0.8))
+    for items, method, size, plain, parts in bootstrapped(counts, interval, ties):
+
+        def mean(table):
+            return sum(c[0] for c in table.values()) / sum(c[1] for c in table.values())
+
+        means = [[mean(table) for table in tables] for tables in parts]
+        row = frame_cell(frame, method, size, items)
+        assert close((row["low"], row["high"]), interval_of(mean(plain), means, 0.8, 1.0))
+        curve = measures.agreement_curve(
+            counts.results, method, size, items=items, ties=ties, interval=interval
+        )
+        for point in curve.itertuples():
+            b = round(point.gap * 200)
+            means = [[bin_mean(table[b], math.nan) for table in tables] for tables in parts]
+            expected = interval_of(plain[b][0] / plain[b][1], means, 0.8, 1.0)
+            assert close((point.low, point.high), expected)
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_mdad_has_the_loops_interval(unit):
-    counts = random_counts(4, n_runs=12, n_target=7, n_items=(60, 40, 100))
+    counts = random_counts(4, n_runs=12, n_target=7, n_items=(60, 40, 100), sizes=(20,))
     interval = Interval(unit, level=0.8, n_resamples=20)
-    frame = measures.mdad(counts.results, interval=interval)
-    for items, method, size, plain, tables in bootstrapped(counts, interval):
+    frame = measures.mdad(counts.results, threshold=0.7, interval=interval)
+    for items, method, size, plain, parts in bootstrapped(counts, interval):
         positions = {b: cell[3] / cell[2] for b, cell in plain.items()}
-        values = [crossing_by_search(table, 0.8, positions) for table in tables]
+        values = [
+            [crossing_by_search(table, 0.7, positions) for table in tables] for tables in parts
+        ]
         row = frame_cell(frame, method, size, items)
-        assert close((row["low"], row["high"]), percentiles(values, 0.8))
+        value = crossing_by_search(plain, 0.7)
+        assert close((row["low"], row["high"]), interval_of(value, values, 0.8))
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_mdad_first_has_the_loops_interval(unit):
-    counts = random_counts(4, n_runs=30, n_target=8, n_items=(60, 40, 100))
+    counts = random_counts(4, n_runs=30, n_target=8, n_items=(60, 40, 100), sizes=(20,))
     interval = Interval(unit, level=0.8, n_resamples=20)
     frame = measures.mdad(counts.results, rule="first", threshold=0.7, interval=interval)
-    for items, method, size, plain, tables in bootstrapped(counts, interval):
+    for items, method, size, plain, parts in bootstrapped(counts, interval):
         may, must = {}, {}
-        for b in plain:
-            pairs = [table[b] for table in tables]
+        for b, cell in plain.items():
+            mean = cell[0] / cell[1]
+            main, *others = [[bin_mean(table[b], math.nan) for table in t] for t in parts]
             # A bin without weight in a replicate may have any mean there.
-            may[b] = percentiles([c[0] / c[1] if c[1] else 1.0 for c in pairs], 0.8)[1]
-            must[b] = percentiles([c[0] / c[1] if c[1] else 0.0 for c in pairs], 0.8)[0]
-        low, high = (
-            first_bin({b: (mean * plain[b][2], plain[b][2]) for b, mean in bound.items()}, 0.7)
-            for bound in (may, must)
-        )
+            for bound, guess, end in ((may, 1.0, 1), (must, 0.0, 0)):
+                filled = [guess if math.isnan(m) else m for m in main]
+                found = interval_of(mean, [filled, *others], 0.8, 1.0)[end]
+                bound[b] = (found * cell[2], cell[2])
+        low, high = first_bin(may, 0.7), first_bin(must, 0.7)
         row = frame_cell(frame, method, size, items)
         assert close((row["low"], row["high"]), (low, high))
         assert not row["low"] > row["mdad"]
         assert not row["high"] < row["mdad"]
+    assert np.isfinite(frame["high"]).any()
 
 
-def bootstrapped(counts, interval):
-    """Bins of each cell: plain, and in every replicate."""
-    weight = weights_of(counts.results, interval)
+def bin_mean(cell, empty):
+    return cell[0] / cell[1] if cell[1] else empty
+
+
+def bootstrapped(counts, interval, ties="wrong", rows_of=agreement_rows):
+    """Bins of each cell: plain, and in every replicate of every kind."""
+    weights = weights_of(counts.results, interval)
     for items in ("seen", "unseen"):
         for method, size, m, s in counts.cells:
-            rows = agreement_rows(counts, items, m, s)
-            tables = [
-                bins_of(rows, lambda *pair, b=b: weight(b, *pair))
-                for b in range(interval.n_resamples)
+            rows = rows_of(counts, items, m, s, ties)
+            parts = [
+                [
+                    bins_of(rows, lambda *pair, b=b, w=weight: w(b, *pair))
+                    for b in range(interval.n_resamples)
+                ]
+                for weight in weights
             ]
-            yield items, method, size, bins_of(rows), tables
+            yield items, method, size, bins_of(rows), parts
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_trust_has_the_loops_interval(unit):
-    counts = random_counts(5, n_runs=8)
-    interval = Interval(unit, level=0.8, n_resamples=25)
-    weight = weights_of(counts.results, interval)
-    frame = measures.smallest_trustworthy_gap(
-        counts.results, probability=0.8, items=("seen",), interval=interval
-    )
-    for method, size, m, s in counts.cells:
-        rows = trust_rows(counts, "seen", m, s)
-        positions = {b: cell[3] / cell[2] for b, cell in bins_of(rows).items()}
-        tables = [bins_of(rows, lambda *pair, b=b: weight(b, *pair)) for b in range(25)]
-        values = [crossing_by_search(table, 0.8, positions) for table in tables]
-        row = frame_cell(frame, method, size)
-        assert close((row["low"], row["high"]), percentiles(values, 0.8))
+    counts = random_counts(5, n_runs=8, sizes=(20,))
+    interval = Interval(unit, level=0.8, n_resamples=20)
+    frame = measures.smallest_trustworthy_gap(counts.results, probability=0.8, interval=interval)
+    for items, method, size, plain, parts in bootstrapped(counts, interval, "wrong", trust_rows):
+        positions = {b: cell[3] / cell[2] for b, cell in plain.items()}
+        values = [
+            [crossing_by_search(table, 0.8, positions) for table in tables] for tables in parts
+        ]
+        row = frame_cell(frame, method, size, items)
+        value = crossing_by_search(plain, 0.8)
+        assert close((row["low"], row["high"]), interval_of(value, values, 0.8))
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -380,30 +386,34 @@ def test_errors_have_the_loops_intervals(unit):
     counts = random_counts(6, n_runs=5, sizes=(1, 20))
     results = counts.results
     interval = Interval(unit, level=0.8, n_resamples=40)
-    weight = weights_of(results, interval)
-    runs_only = weights_of(results, Interval("runs", n_resamples=40))
+    drawn = bootstrap_weights(results, interval)
+    place = {model: i for i, model in enumerate(results.models)}
+    weights = [lambda b, run, _: drawn.runs[b, run]]
+    if unit == "models":
+        of_model = lambda b, _, model: drawn.models[b, place[model]]  # noqa: E731
+        weights = [of_model, *weights, lambda *at: weights[1](*at) * of_model(*at)]
     frame = measures.errors(results, items=("seen",), interval=interval)
     taus = measures.kendall_tau(results)
     for method, size, m, s in counts.cells:
-        errors, means = [], []
-        for b in range(40):
-            total = mass = 0.0
-            for run in range(5):
-                for k, model in enumerate(counts.models[run]):
-                    # A model's own weight is the square root of its weight against itself.
-                    own = runs_only(b, run, model, model)
-                    both = weight(b, run, model, model)
-                    w = own * math.sqrt(both / own) if own else 0.0
-                    wrong = counts.chosen[m, s, run, k] / size - counts.full[0, run, k] / 224
-                    total, mass = total + w * abs(wrong), mass + w
-            errors.append(total / mass)
-            each = [(runs_only(b, r, "model-0", "model-0"), taus[m, s, r]) for r in range(5)]
-            each = [(w, tau) for w, tau in each if not math.isnan(tau)]
-            w = sum(w for w, _ in each)
-            means.append(sum(w * tau for w, tau in each) / w if w else math.nan)
+        wrong = {
+            (run, model): abs(counts.chosen[m, s, run, k] / size - counts.full[0, run, k] / 224)
+            for run in range(5)
+            for k, model in enumerate(counts.models[run])
+        }
+        parts = []
+        for weight in weights:
+            each = [{at: weight(b, *at) for at in wrong} for b in range(40)]
+            parts.append([sum(w[at] * wrong[at] for at in w) / sum(w.values()) for w in each])
         row = frame_cell(frame, method, size)
-        assert close((row["error_low"], row["error_high"]), percentiles(errors, 0.8))
+        value = sum(wrong.values()) / len(wrong)
+        assert close((row["error_low"], row["error_high"]), interval_of(value, parts, 0.8))
         # tau-b is resampled by runs, whatever the unit.
+        defined = [(r, tau) for r, tau in enumerate(taus[m, s]) if not math.isnan(tau)]
+        means = []
+        for b in range(40):
+            mass = sum(drawn.runs[b, r] for r, _ in defined)
+            total = sum(drawn.runs[b, r] * tau for r, tau in defined)
+            means.append(total / mass if mass else math.nan)
         assert close((row["tau_low"], row["tau_high"]), percentiles(means, 0.8))
 
 

@@ -193,10 +193,10 @@ def _weighted_sums(
     target: npt.NDArray[np.intp],
     weights: Weights,
 ) -> tuple[FloatArray, FloatArray]:
-    """Sums by bin where a pair weighs first model's x second model's weight, and that x its run's.
+    """Sums by bin where a pair weighs the product of its models' weights, and that x its run's.
 
-    Both of shape (n_cells, n_resamples, n_bins). Weights are small whole numbers, so float32 sums are
-    exact and do not depend on the order in which BLAS adds them.
+    Both of shape (n_cells, n_resamples, n_bins). Weights are small whole numbers, so float32 sums
+    are exact and do not depend on the order in which BLAS adds them.
     """
     runs, models = _columns(weights.runs), _columns(weights.models)
     n_cells, _, n_pairs = rows.shape

@@ -90,7 +90,7 @@ def percentile_interval(replicates: FloatArray, level: float) -> tuple[FloatArra
 
 
 def interval_ends(
-    value: npt.ArrayLike,
+    value: float | FloatArray,
     replicates: Sequence[FloatArray],
     level: float,
     bounds: tuple[float, float] = (0.0, np.inf),
@@ -99,7 +99,7 @@ def interval_ends(
 
     Parameters
     ----------
-    value : array of shape (...)
+    value : number, or array of shape (...)
     replicates : arrays of shape (..., n_resamples): with one, the percentile interval; with three,
         replicates of resampled models, of resampled runs, and of both together
     level : of the interval
@@ -124,12 +124,13 @@ def interval_ends(
     low, high = percentile_interval(replicates[0], level)
     if len(replicates) == 1:
         return low, high
+    centre = np.asarray(value, dtype=np.float64)
     models, runs, both = (_spread(part) for part in replicates)
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = np.maximum(2 * (runs**2 + models**2) - both**2, runs**2)
         scale = np.sqrt(variance) / models
-        ends = [value + scale * (end - value) for end in (low, high)]
-    known = np.isfinite(scale) & np.isfinite(value)
+        ends = [centre + scale * (end - centre) for end in (low, high)]
+    known = np.isfinite(scale) & np.isfinite(centre)
     low, high = (
         np.where(known, np.clip(end, *bounds), plain)
         for end, plain in zip(ends, (low, high), strict=True)
