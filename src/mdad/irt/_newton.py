@@ -74,7 +74,7 @@ def newton_step(
     residual, weight = _residual_and_weight(coefficients, design, right, scored, offset)
     gradient = residual @ design - (coefficients - penalty.mean) * penalty.precision
     step = np.linalg.solve(_hessian(weight, design, penalty), gradient[:, :, None])[:, :, 0]
-    largest = np.abs(step @ design.T).max(axis=1)
+    largest = np.abs(step @ design.T).max(axis=1, initial=0.0)
     shortened = np.maximum(largest / step.dtype.type(MAX_MOVE), step.dtype.type(1))
     result: Array = coefficients + step / shortened[:, None]
     return result
