@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 
-BLOCK = 8192
-"""Pairs whose bootstrap weights are held at once; bounds memory, changes no number."""
+BLOCK = 1024
+"""Pairs whose bootstrap weights are held at once: they fit into a cache. It changes no number."""
 
 
 class Replicates(NamedTuple):

@@ -203,6 +203,8 @@ def errors(
     """
     interval = interval or Interval()
     weights = bootstrap_weights(results, interval)
+    each = _target_weights(results, weights)
+    totals = [weight.sum(axis=1) for weight in each]
     rows = []
     for item_set in items:
         full = results.full(_item_set(item_set))
@@ -211,7 +213,8 @@ def errors(
         for cell, (method, size) in enumerate(_cells(results)):
             m, s = divmod(cell, len(results.experiment.sizes))
             error, bias = np.abs(difference[m, s]), difference[m, s].mean()
-            replicates = _mean_replicates(error, results.target, weights)
+            with np.errstate(invalid="ignore"):
+                replicates = [(w @ error.ravel()) / t for w, t in zip(each, totals, strict=True)]
             ends = map(float, interval_ends(error.mean(), replicates, interval.level))
             tau = _mean_tau(taus[m, s], weights.runs, interval)
             rows.append((method, size, item_set, error.mean(), *ends, bias, *tau))
@@ -306,20 +309,17 @@ def _reference(results: Results, threshold: float, items: Sequence[str]) -> pd.D
     return _frame(rows, "method size items mdad low high n_pairs unresolved")
 
 
-def _mean_replicates(
-    values: FloatArray, target: npt.NDArray[np.intp], weights: Weights
-) -> list[FloatArray]:
-    """Bootstrap replicates of the mean over runs and target models; see :class:`Binned`."""
-    runs = (weights.runs @ values.mean(axis=1)) / weights.runs.sum(axis=1)
+def _target_weights(results: Results, weights: Weights) -> list[FloatArray]:
+    """Weight of each run's targets in each replicate of each kind; see :class:`Binned`.
+
+    Arrays of shape (n_resamples, n_runs x n_target).
+    """
+    n_target = results.target.shape[1]
+    runs = np.repeat(weights.runs, n_target, axis=1)
     if weights.models is None:
         return [runs]
-    models = weights.models[:, target]
-    both = weights.runs[:, :, None] * models
-    with np.errstate(invalid="ignore"):
-        alone, joint = (
-            np.tensordot(each, values, axes=2) / each.sum(axis=(1, 2)) for each in (models, both)
-        )
-    return [alone, runs, joint]
+    models = weights.models[:, results.target.ravel()]
+    return [models, runs, models * runs]
 
 
 def _mean_tau(

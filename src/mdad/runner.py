@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +24,8 @@ from mdad.storage import open_directory, write_directory
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
+
+    from threadpoolctl import ThreadpoolController
 
     from mdad.scores import Completed, ScoreMatrix
 
@@ -120,11 +123,17 @@ def _opened(stored: Path) -> ScoreMatrix:
     return open_directory(stored)
 
 
-def _work(scores: ScoreMatrix, spec: Spec, folder: Path | None, number: int) -> Run:
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415  # slow to import
+@lru_cache(maxsize=1)
+def _thread_pools(_n_modules: int) -> ThreadpoolController:
+    """The thread pools of loaded libraries, looked for anew when a module was imported."""
+    from threadpoolctl import ThreadpoolController  # noqa: PLC0415  # slow to import
 
+    return ThreadpoolController()
+
+
+def _work(scores: ScoreMatrix, spec: Spec, folder: Path | None, number: int) -> Run:
     # One thread each: workers share the cores, and sums keep one order whatever the machine.
-    with threadpool_limits(limits=1):
+    with _thread_pools(len(sys.modules)).limit(limits=1):
         run = run_once(scores, spec.experiment, number)
     if folder is not None:
         write_shard(folder, run, spec)
