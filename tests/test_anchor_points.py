@@ -19,7 +19,6 @@ from mdad.experiment import Experiment, estimate, run_once
 from mdad.methods import make_method
 from mdad.runner import run_experiment
 from mdad.scores import ScoreMatrix
-from mdad.selecting import select
 from mdad.selectors import AnchorPoints, OptionAnchors, Selection
 from mdad.selectors._correlation import (
     _KNOWN,
@@ -230,7 +229,7 @@ def test_more_anchors_than_different_items():
 
 def test_one_source_model_is_refused():
     with pytest.raises(MethodError, match="two or more; got one"):
-        select(items=["a", "b", "c"], size=2, method="anchor-points")
+        build(matrix(planted()[0][:1]), 2)
     with pytest.raises(MethodError, match=r"anchor-points-predictor correlates .* got one"):
         build(with_options(n_models=1), 2, OptionAnchors())
 

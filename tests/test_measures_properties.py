@@ -201,7 +201,7 @@ def scored(seed, n_models=18, n_items=40):
 
 
 def audited(scores):
-    experiment = Experiment(methods=tuple(METHODS), sizes=(4, 9), runs=3, seed=5)
+    experiment = Experiment(methods=tuple(METHODS)[:3], sizes=(4, 9), runs=3, seed=5)
     return run_experiment(Completed(scores, (), ()), experiment)
 
 

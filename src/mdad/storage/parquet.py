@@ -278,5 +278,7 @@ def _codes(column: Any, positions: dict[str, int]) -> npt.NDArray[Any]:
     """Position of each id of a dictionary-encoded column; -1 for an unknown id or null."""
     known = [positions.get(name, -1) for name in column.dictionary.to_pylist()]
     codes = column.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
+    # Damage may leave a code that no name belongs to.
+    codes = np.where((codes < 0) | (codes > len(known)), len(known), codes)
     found: npt.NDArray[Any] = np.array([*known, -1], dtype=np.int64)[codes]
     return found
