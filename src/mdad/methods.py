@@ -8,19 +8,28 @@ from typing import TYPE_CHECKING, Literal
 from mdad._checks import suggestion
 from mdad.errors import MethodError
 from mdad.estimators import (
+    Aipw,
     AnchorMean,
     AnchorPredictor,
+    BestLinear,
     Estimator,
     FittedEstimator,
     IrtPrediction,
+    KernelRidge,
+    Ridge,
     WeightedMean,
     WeightedTotal,
 )
 from mdad.selectors import (
     AnchorPoints,
+    COptimal,
+    Covariance,
     Diversity,
     EqualSubtasks,
     IrtClusters,
+    IrtInformation,
+    LassoPath,
+    Mrmr,
     OptionAnchors,
     PaperDiversity,
     PaperStratifiedConfidence,
@@ -150,6 +159,43 @@ def _gpirt(_form: Form) -> Method:
     return Method("tinybenchmarks-gpirt", IrtClusters(), IrtPrediction(mixed=True))
 
 
+def _c_optimal(_form: Form) -> Method:
+    return Method("c-optimal", COptimal(), BestLinear())
+
+
+def _c_optimal_factor(_form: Form) -> Method:
+    covariance = Covariance(form="factor")
+    return Method("c-optimal-factor", COptimal(covariance), BestLinear(covariance))
+
+
+def _random_ridge(_form: Form) -> Method:
+    return Method("random-ridge", Uniform(), Ridge())
+
+
+def _random_aipw(_form: Form) -> Method:
+    return Method("random-aipw", Uniform(), Aipw(uniform=True))
+
+
+def _anchor_ridge(_form: Form) -> Method:
+    return Method("anchor-ridge", AnchorPoints(), Ridge())
+
+
+def _mrmr_ridge(_form: Form) -> Method:
+    return Method("mrmr-ridge", Mrmr(), Ridge())
+
+
+def _mrmr_kernel_ridge(_form: Form) -> Method:
+    return Method("mrmr-kernel-ridge", Mrmr(), KernelRidge())
+
+
+def _lasso(_form: Form) -> Method:
+    return Method("lasso", LassoPath(), Ridge())
+
+
+def _irt_information(_form: Form) -> Method:
+    return Method("irt-information", IrtInformation(), IrtPrediction())
+
+
 METHODS: dict[str, MethodInfo] = {
     "random": MethodInfo(
         _random, "uniform random items without replacement; plain mean", reads="nothing"
@@ -202,6 +248,51 @@ METHODS: dict[str, MethodInfo] = {
     "tinybenchmarks-gpirt": MethodInfo(
         _gpirt,
         "the same items; weighted mean and prediction mixed, weight fitted on source models",
+        reads="0/1 values",
+    ),
+    "c-optimal": MethodInfo(
+        _c_optimal,
+        "items that leave least unknown of the full score; best linear predictor",
+        reads="values",
+    ),
+    "c-optimal-factor": MethodInfo(
+        _c_optimal_factor,
+        "the same by what items share in 10 factors alone; generalises better to unseen items",
+        reads="values",
+    ),
+    "random-ridge": MethodInfo(
+        _random_ridge,
+        "uniform random items; the others predicted by ridge regression over source models",
+        reads="values",
+    ),
+    "random-aipw": MethodInfo(
+        _random_aipw,
+        "uniform random items; the others imputed for each model, corrected by held-out residuals",
+        reads="values",
+    ),
+    "anchor-ridge": MethodInfo(
+        _anchor_ridge,
+        "anchor points; the other items predicted by ridge regression over source models",
+        reads="probabilities, else values",
+    ),
+    "mrmr-ridge": MethodInfo(
+        _mrmr_ridge,
+        "items relevant to the full score, not redundant with each other; ridge regression",
+        reads="values",
+    ),
+    "mrmr-kernel-ridge": MethodInfo(
+        _mrmr_kernel_ridge,
+        "the same items; ridge regression with a Gaussian kernel",
+        reads="values",
+    ),
+    "lasso": MethodInfo(
+        _lasso,
+        "items in the order in which they enter the lasso path; ridge regression",
+        reads="values",
+    ),
+    "irt-information": MethodInfo(
+        _irt_information,
+        "items of most Fisher information on the full score; others predicted from the ability",
         reads="0/1 values",
     ),
 }

@@ -1,0 +1,224 @@
+"""A target model's other items imputed from its chosen ones, and the difference estimator on it.
+
+The other way round than a regression over source models: here *items* are the observations, the
+source models' scores on an item its features, and the regression is fitted to one target model.
+Nothing is assumed of how targets relate to sources, so it holds for models better than all of
+them, where what was learned over source models breaks.
+
+References
+----------
+.. [1] C. Cassel, C. Särndal and J. Wretman, "Some results on generalized difference estimation
+   and generalized regression estimation for finite populations", Biometrika 63 (1976).
+.. [2] A. Angelopoulos et al., "Prediction-powered inference", Science 382 (2023).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mdad.estimators._base import Estimates, FloatArray
+from mdad.estimators.mean import FittedMean
+
+if TYPE_CHECKING:
+    from mdad.scores import Aggregate, ScoreMatrix
+    from mdad.selectors import Selection
+
+IntArray = npt.NDArray[np.intp]
+
+FOLDS = 5
+MIN_SIZE = 4
+"""Fewer items than this cannot teach a regression; the estimate is their plain mean."""
+
+PENALTIES = tuple(float(x) for x in np.geomspace(3e-3, 10, 8))
+"""Ridge penalties tried, in units of the sum of the eigenvalues of the kernel of the items."""
+
+PRIOR = 2.0
+"""Pseudo-observations of an average model's variance: a model all right on ten items has some."""
+
+
+@dataclass(frozen=True, eq=False)
+class ItemRidge:
+    """Ridge regression over some chosen items, for any target model; penalty by GCV for each.
+
+    Parameters
+    ----------
+    train : positions among the chosen items
+    values, vectors : arrays of shape (rank,) and (n_train, rank), of the centred kernel
+    read : array of shape (n_queries, n_train): a prediction is mean + read @ dual
+    """
+
+    train: IntArray
+    values: FloatArray
+    vectors: FloatArray
+    read: FloatArray
+
+    @classmethod
+    def of(cls, features: FloatArray, train: IntArray, queries: FloatArray) -> ItemRidge:
+        """Prepare for the items ``train``.
+
+        Parameters
+        ----------
+        features : array of shape (n_features, size), of the chosen items
+        queries : array of shape (n_features, n_queries), where predictions are wanted
+        """
+        part = features[:, train]
+        centre = part.mean(axis=1, keepdims=True)
+        part = part - centre
+        if part.shape[1] <= part.shape[0]:
+            values, vectors = np.linalg.eigh(part.T @ part)
+        else:
+            values, left = np.linalg.eigh(part @ part.T)
+            vectors = part.T @ left / np.sqrt(np.maximum(values, 1e-12))
+        kept = values > 1e-10 * max(float(values[-1]), 1e-300)
+        return cls(train, values[kept], vectors[:, kept], (queries - centre).T @ part)
+
+    def predict(self, scores: FloatArray) -> FloatArray:
+        """Predictions at the queries, shape (n_queries, n_models).
+
+        Parameters
+        ----------
+        scores : array of shape (size, n_models), on the chosen items
+        """
+        target = scores[self.train]
+        mean = target.mean(axis=0)
+        target = target - mean
+        along = self.vectors.T @ target
+        n, whole = len(target), (target**2).sum(axis=0)
+        outside = np.maximum(whole - (along**2).sum(axis=0), 0)
+        best, dual = whole / max(n - 1, 1) ** 2, np.zeros_like(along)
+        for penalty in self.values.sum() * np.array(PENALTIES):
+            left = penalty / (self.values + penalty)
+            # The mean takes one degree of freedom.
+            freedom = n - 1 - float((1 - left).sum())
+            if freedom <= 0:
+                continue
+            score = (((left[:, None] * along) ** 2).sum(axis=0) + outside) / freedom**2
+            better = score < best
+            dual[:, better] = (along / (self.values + penalty)[:, None])[:, better]
+            best[better] = score[better]
+        found: FloatArray = mean + self.read @ (self.vectors @ dual)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class FittedAipw:
+    """Chosen items as scored, all others as predicted, and the predictions' error corrected.
+
+    Parameters
+    ----------
+    folds : a regression on the items outside each fold; its queries are the items of the fold and,
+        last, the weighted mean of the items that were not chosen. One without a fold where
+        nothing is corrected
+    held : positions of each fold's items
+    direct : array of shape (size,), weights of the chosen items in the full score
+    rest : weight of all other items together
+    n_rest : their number
+    variance : of an average source model's scores, a prior for the standard error
+    uniform : the items are a uniform random sample
+    """
+
+    folds: tuple[ItemRidge, ...]
+    held: tuple[IntArray, ...]
+    direct: FloatArray
+    rest: float
+    n_rest: int
+    variance: float
+    uniform: bool
+
+    def estimate(
+        self,
+        values: npt.NDArray[Any],
+        probabilities: npt.NDArray[Any] | None = None,  # noqa: ARG002  # part of the protocol
+        options: npt.NDArray[Any] | None = None,  # noqa: ARG002  # the same
+    ) -> Estimates:
+        """Estimate full scores; see :class:`FittedEstimator`."""
+        # Equal scores get equal estimates to the last bit, so they tie.
+        rows, which = np.unique(values, axis=0, return_inverse=True)
+        scores = np.ascontiguousarray(rows.T, dtype=np.float64)
+        predicted = np.zeros(scores.shape[1])
+        residuals = np.zeros_like(scores)
+        for fold, held in zip(self.folds, self.held, strict=True):
+            found = fold.predict(scores)
+            predicted += found[-1] / len(self.folds)
+            residuals[held] = scores[held] - found[:-1]
+        share = self.direct / self.direct.sum()
+        correction = share @ residuals
+        result = self.direct @ scores + self.rest * (predicted + correction)
+        errors = np.full(len(result), np.nan)
+        if self.uniform:
+            errors = self._errors(residuals - correction, share)
+        return Estimates(result[which.ravel()], errors[which.ravel()])
+
+    def _errors(self, residuals: FloatArray, share: FloatArray) -> FloatArray:
+        size = len(share)
+        # With equal weights: the sample variance over size x (1 - size / n).
+        known = size * (share**2) @ residuals**2
+        prior = PRIOR * self.variance / size
+        spread = (known * size + prior) / (size - 1 + PRIOR)
+        found: FloatArray = self.rest * np.sqrt(spread * (1 + size / self.n_rest))
+        return found
+
+
+@dataclass(frozen=True)
+class Aipw:
+    """The generalised difference estimator (augmented inverse probability weighting).
+
+    Over the pool of N items, with f predicting the target model's score on an item from the source
+    models' scores on it:
+
+        estimate = sum of a_j x_j, chosen + sum of a_j f(j), others + (rest) mean of e_j, chosen
+
+    where a are the items' weights, rest the weight of the others, and e_j = x_j - f(j) with f
+    fitted to the chosen items *outside the fold of j*. In-sample residuals have mean 0 by
+    construction and correct nothing. Given the other folds, each fold is a random sample of the
+    items left, so with a uniform sample the estimate is unbiased whatever f is, and
+
+        se^2 = s_e^2 / n (1 - n / N), s_e^2 the sample variance of the cross-fitted residuals,
+
+    to which two pseudo-observations of an average source model's variance are added.
+
+    Parameters
+    ----------
+    corrected : without, predictions are taken as they are, and fitted to all chosen items: a
+        little less noise where items were not drawn at random
+    uniform : the items are a uniform random sample, so the standard error holds
+    """
+
+    corrected: bool = True
+    uniform: bool = False
+
+    def fit(
+        self, scores: ScoreMatrix, selection: Selection, *, aggregate: Aggregate
+    ) -> FittedAipw | FittedMean:
+        """Take source models' scores as features of the items; see :class:`Estimator`."""
+        size = selection.size
+        if size == scores.n_items or size < MIN_SIZE:
+            plain = self.uniform and (aggregate == "micro" or scores.subtasks is None)
+            return FittedMean(selection.weights, scores.n_items if plain else None)
+        columns = np.array([scores.item_position[item] for item in selection.items])
+        weights = scores.item_weights(aggregate)
+        values = scores.values.astype(np.float64)
+        variance = float((values - values.mean(axis=1, keepdims=True)).var(axis=1).mean())
+        features, direct = values[:, columns], weights[columns]
+        weights[columns] = 0
+        rest = float(weights.sum())
+        others = (values @ weights / rest)[:, None]
+        everything = np.arange(size)
+        held = [everything[k::FOLDS] for k in range(min(FOLDS, size))]
+        if not self.corrected:
+            held = [everything[:0]]
+        folds = tuple(
+            ItemRidge.of(
+                features,
+                np.setdiff1d(everything, part),
+                np.concatenate([features[:, part], others], axis=1),
+            )
+            for part in held
+        )
+        n_rest = scores.n_items - size
+        uniform = self.uniform and self.corrected
+        return FittedAipw(folds, tuple(held), direct, rest, n_rest, variance, uniform)
