@@ -54,6 +54,7 @@ class Gathering:
     def __init__(self, file: str) -> None:
         self._file = file
         self._models: dict[str, _Open] = {}
+        self.conflict = ""
 
     def add(self, record: Record) -> str | None:
         """Take one record; the answer says what is wrong with it, if anything."""
@@ -66,7 +67,10 @@ class Gathering:
         item = record.item
         position = part.place.get(item)
         if position is not None:
-            return _again(part, position, record)
+            wrong = _again(part, position, record)
+            if wrong is not None and part.scores[position] != record.score:
+                self.conflict, wrong = wrong, None
+            return wrong
         wrong = _bad_id("item", item)
         if wrong is not None:
             return wrong
@@ -114,7 +118,7 @@ def _again(part: _Open, position: int, record: Record) -> str | None:
     before = part.scores[position]
     how = "the same score" if before == record.score else f"scores {before:g} and {record.score:g}"
     return (
-        f"is a further record of {what}item {shorten(record.item)} of model "
+        f"is one more record of {what}item {shorten(record.item)} of model "
         f"{shorten(record.model)}, first at {first:,} ({how}). Nothing is averaged or dropped: "
         "keep one of each."
     )

@@ -125,7 +125,7 @@ class Collector:
         raise self._source.error(
             f"the item {shorten(columns.items[position])} is in the subtask "
             f"{shorten(known[position])} for some models and in {shorten(labels[position])} for "
-            f"{shorten(columns.model)} ({columns.file}, {self._source.unit} "
+            f"{shorten(columns.model)} ({columns.file}, record "
             f"{columns.lines[position]:,}). An item is in one subtask."
         )
 
@@ -226,10 +226,10 @@ class Collector:
         places, scores = [], set()
         for part in parts:
             for position in np.flatnonzero(part.codes == code).tolist():
-                places.append(f"{part.file} {self._source.at(int(part.lines[position]))}")
+                places.append(f"{part.file} ({int(part.lines[position]):,})")
                 scores.add(float(as_floats(part.scores[position : position + 1])[0]))
         how = "the same score" if len(scores) == 1 else "other scores"
-        return f"in {' and '.join(places[:3])} ({how})"
+        return f"in {' and '.join(places[:3])}, {how}"
 
     def _info(self, names: list[str], order: list[int]) -> pd.DataFrame | None:
         if self._changed or not any(self._hashes):

@@ -47,7 +47,9 @@ class LoadReport(msgspec.Struct, frozen=True, kw_only=True):
     models : one entry per model, in the order of the matrix
     n_items : items of the matrix
     subtasks : number of items of each subtask; empty without subtasks
-    metric : what was taken as the score; several are given with the subtasks they belong to
+    metric : what is taken as the score, where the format has one
+    used : what was taken as the score: metric, filter or scorer to its values, each with the
+        subtasks it was used for
     chosen : what was chosen among several, one sentence each
     dropped : what was left out and why, one sentence each
     suspicious : what a reader should look at before trusting the scores, one sentence each
@@ -63,6 +65,7 @@ class LoadReport(msgspec.Struct, frozen=True, kw_only=True):
     n_items: int = 0
     subtasks: dict[str, int] = {}
     metric: str = ""
+    used: dict[str, dict[str, list[str]]] = {}
     chosen: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     suspicious: tuple[str, ...] = ()

@@ -22,9 +22,12 @@ worker processes where asked for::
 The reader is a function of a module (it is pickled). What is wrong with one record goes to
 ``findings.bad(line, why)``, which raises in strict mode (the default) and counts in lenient
 mode, after which the reader goes on with the next record. What is wrong with a whole file is
-raised as a FormatError (``findings.source.error``). A score is a number, or NaN when the item
-was not scored; a text or list is never guessed to be a number. Ids are text: the reader makes
-them with ``str``. Re-runs are told apart by :func:`newest` before anything is read.
+raised as a FormatError (``findings.source.error``), what needs a choice of the user as a
+SettingError (:func:`no_choice`, :func:`not_there`) in either mode. What must be the same for all
+models of a task (metric, filter, scorer) is told to ``findings.same``. A score is a number, or
+NaN when the item was not scored; a text or list is never guessed to be a number. Ids are text:
+the reader makes them with ``str``. Re-runs are told apart by :func:`newest` before anything is
+read.
 
 The base joins by id (never by position), refuses an item scored twice for one model (with both
 places), averages trials where records say which trial they are, checks range and content
@@ -42,7 +45,7 @@ import msgspec
 
 from mdad._checks import check_int, counted, listed, shorten
 from mdad._score_parts import checked_range
-from mdad.errors import FormatError
+from mdad.errors import FormatError, SettingError
 from mdad.loaders._log_columns import Columns, Gathering
 from mdad.loaders._log_matrix import Collector
 from mdad.loaders._log_report import (
@@ -56,7 +59,7 @@ from mdad.loaders._log_report import (
 from mdad.loaders._names import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mdad.loaders._log_files import Tree
@@ -132,14 +135,19 @@ class Setup:
 
 @dataclass
 class Findings:
-    """What a reader found in one file beside the records."""
+    """What a reader found in one file beside the records.
+
+    ``fact`` is what ``load`` knows about this file already (``facts`` of :func:`collect`).
+    """
 
     source: Source
     strict: bool = True
+    fact: Any = None
     n_errors: int = 0
     errors: list[str] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     chosen: Counter[str] = field(default_factory=Counter)
+    alike: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
 
     def bad(self, line: int, why: str) -> None:
         """A bad record: an error in strict mode, else one more that is left out.
@@ -167,8 +175,34 @@ class Findings:
         """Count a choice made by rule, as in "metric acc of task arc"."""
         self.chosen[what] += 1
 
+    def same(self, what: str, where: str, value: str) -> None:
+        """Note what all models must share, as in ("metric", "gsm8k", "exact_match").
+
+        Raises
+        ------
+        SettingError
+            when it was another value before.
+        """
+        known, file = self.alike.setdefault((what, where), (value, self.source.name))
+        if known != value:
+            raise SettingError(
+                f"{where or 'the logs'}: the {what} is {known!r} in {file} and {value!r} in "
+                f"{self.source.name}. All models must be scored alike: choose a {what} that all "
+                "have, or load them apart."
+            )
+
     def add(self, other: Findings) -> None:
-        """Take over what another file had."""
+        """Take over what another file had.
+
+        Raises
+        ------
+        SettingError
+            when it says something else about what must be the same.
+        """
+        for (what, where), (value, _) in other.alike.items():
+            self.source, own = other.source, self.source
+            self.same(what, where, value)
+            self.source = own
         self.n_errors += other.n_errors
         self.errors = list(first_of([*self.errors, *other.errors]))
         self.dropped.update(other.dropped)
@@ -183,51 +217,65 @@ class Run(NamedTuple):
     path: Path
 
 
-def newest(tree: Tree, runs: Iterable[Run]) -> tuple[list[Path], list[str]]:
+def newest(tree: Tree, runs: Iterable[Run], remedy: str = "") -> tuple[list[Path], list[str]]:
     """The newest file of every run, and what was chosen, in sentences.
+
+    Parameters
+    ----------
+    remedy : what else can be done about a run in several folders; ends the message
 
     Raises
     ------
     FormatError
         when several files hold the same run and the newest cannot be told.
     """
+    found, chosen = newest_runs(tree, runs, remedy)
+    return [run.path for run in found], chosen
+
+
+def newest_runs(tree: Tree, runs: Iterable[Run], remedy: str = "") -> tuple[list[Run], list[str]]:
+    """As :func:`newest`, but with the runs, where one file holds several."""
     groups: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:
         groups.setdefault(run.key, []).append(run)
-    paths, chosen = [], []
+    kept, chosen = [], []
     for key, group in sorted(groups.items()):
         group.sort(key=lambda run: run.stamp)
-        if len(group) > 1:
-            if not group[-2].stamp or group[-1].stamp == group[-2].stamp:
-                raise FormatError(
-                    f"{tree.root.name}: {counted(len(group), 'file')} hold the same run "
-                    f"({' / '.join(key)}) and do not say which is newer: "
-                    f"{listed(tree.shown(run.path) for run in group)}. Keep one of them."
-                )
-            older = ", ".join(tree.shown(run.path) for run in group[:-1])
-            chosen.append(
-                f"{' / '.join(key)}: the newest of {len(group)} runs, {group[-1].stamp}; not "
-                f"{older}"
+        kept.append(group[-1])
+        if len(group) == 1:
+            continue
+        what, files = " / ".join(key), [tree.shown(run.path) for run in group]
+        if len({run.path.parent for run in group}) > 1:
+            raise FormatError(
+                f"{tree.root.name}: {what} was run in more than one folder: {listed(files)}. "
+                f"Which is meant nobody can tell: load one folder at a time{remedy}."
             )
-        paths.append(group[-1].path)
-    return paths, chosen
+        if not group[-2].stamp or group[-1].stamp == group[-2].stamp:
+            raise FormatError(
+                f"{tree.root.name}: {counted(len(group), 'file')} hold the same run ({what}) and "
+                f"do not say which is newer: {listed(files)}. Keep one of them."
+            )
+        older = ", ".join(files[:-1])
+        chosen.append(f"{what}: the newest of {len(group)} runs, {files[-1]}; not {older}")
+    return kept, chosen
 
 
-def no_choice(source: Source, what: str, names: Iterable[str], option: str) -> FormatError:
+def no_choice(source: Source, what: str, names: Iterable[str], option: str) -> SettingError:
     """Several of a thing and none was asked for."""
     names = sorted(names)
-    return source.error(
-        f"there are {len(names)} {what}s and none was chosen: {listed(names)}. Choose one: "
-        f"{option}={names[0]!r} (--{option.replace('_', '-')} {names[0]}). Nothing is averaged."
+    return SettingError(
+        f"{source.name}: there are {len(names)} {what}s and none was chosen: {listed(names)}. "
+        f"Choose one: {option}={names[0]!r} (--{option.replace('_', '-')} {names[0]}). Nothing is "
+        "averaged."
     )
 
 
-def not_there(source: Source, what: str, wanted: str, names: Iterable[str]) -> FormatError:
+def not_there(source: Source, what: str, wanted: str, names: Iterable[str]) -> SettingError:
     """A thing was asked for that is not there; no other is taken instead."""
     found = listed(sorted(names)) or "none"
-    return source.error(
-        f"there is no {what} {wanted!r}; found: {found}. No other is taken instead: choose one "
-        "that all models have."
+    return SettingError(
+        f"{source.name}: there is no {what} {wanted!r}; found: {found}. No other is taken "
+        "instead: choose one that all models have."
     )
 
 
@@ -242,7 +290,8 @@ def collect(
     chosen: Iterable[str] = (),
     dropped: Iterable[str] = (),
     suspicious: Iterable[str] = (),
-    unit: str = "line",
+    unit: str = "",
+    facts: Mapping[Path, Any] | None = None,
     keys: tuple[str, str] | None = None,
     support: int = 0,
 ) -> Loaded:
@@ -250,8 +299,10 @@ def collect(
 
     Parameters
     ----------
-    metric, chosen, dropped, suspicious : for the report
-    unit : what a record is called in messages
+    metric : what is taken as the score, where that is the same in all logs of the format
+    chosen, dropped, suspicious : sentences for the report
+    unit : what a record is called in messages; default line in JSON Lines, else record
+    facts : what the reader should find as ``findings.fact`` of a file
     keys : names of the item key and of the other key that ``Record.alternate`` holds
     support : files read beside those that hold records, for the report's count
 
@@ -262,8 +313,11 @@ def collect(
         twice for one model, or nothing is left.
     """
     total = Findings(Source(tree.root.name), setup.strict)
-    collector = Collector(Source(tree.root.name, unit), keys)
-    jobs = [(path, Source(tree.shown(path), unit)) for path in files]
+    collector = Collector(Source(tree.root.name), keys)
+    jobs = [
+        (path, Source(tree.shown(path), unit or unit_of(path)), (facts or {}).get(path))
+        for path in files
+    ]
     for done, (columns, findings) in enumerate(_results(jobs, read, setup), 1):
         total.add(findings)
         for part in columns:
@@ -279,22 +333,23 @@ def collect(
             f"{tree.root.name}: it has {counted(scores.n_models, 'model')}; {setup.min_models:,} "
             "or more are needed here."
         )
-    facts = facts_of(scores, collector.files)
+    about = facts_of(scores, collector.files)
     report = LoadReport(
         format=format,
         n_files=len(files) + support,
         n_ignored=len(tree.files) - len(files) - support,
-        models=facts,
+        models=about,
         n_items=scores.n_items,
         subtasks=subtask_sizes(scores),
         metric=metric,
+        used=_used(total),
         chosen=(*chosen, *_counts(total.chosen)),
         dropped=(
             *dropped,
             *_counts(total.dropped),
             *(f"link that leaves the folder, not followed: {name}" for name in tree.outside),
         ),
-        suspicious=(*suspicious, *notes, *suspicions(scores, facts)),
+        suspicious=(*suspicious, *notes, *suspicions(scores, about)),
         n_errors=total.n_errors,
         errors=tuple(total.errors),
     )
@@ -305,28 +360,42 @@ def _counts(counter: Counter[str]) -> list[str]:
     return [f"{what} ({number:,})" for what, number in sorted(counter.items())]
 
 
+def _used(findings: Findings) -> dict[str, dict[str, list[str]]]:
+    used: dict[str, dict[str, list[str]]] = {}
+    for (what, where), (value, _) in sorted(findings.alike.items()):
+        used.setdefault(what, {}).setdefault(value, []).append(where)
+    return used
+
+
+def unit_of(path: Path) -> str:
+    """What a record of a file is called in messages: a line of JSON Lines, else a record."""
+    return (
+        "line"
+        if path.name.lower().removesuffix(".gz").endswith((".jsonl", ".jsonlines"))
+        else "record"
+    )
+
+
 def _results(
-    jobs: list[tuple[Path, Source]], read: Reader, setup: Setup
+    jobs: list[tuple[Path, Source, Any]], read: Reader, setup: Setup
 ) -> Iterator[tuple[list[Columns], Findings]]:
     """What every file holds, in the order of the files."""
-    size = sum(path.stat().st_size for path, _ in jobs) if setup.n_jobs != 1 else 0
+    size = sum(path.stat().st_size for path, _, _ in jobs) if setup.n_jobs != 1 else 0
+    how = read, setup.bounds
     if size <= PARALLEL_ABOVE:
-        for path, source in jobs:
-            yield read_file(path, source, read, setup.strict, setup.bounds)
+        for path, source, fact in jobs:
+            yield read_file(path, Findings(source, setup.strict, fact), *how)
         return
     from joblib import Parallel, delayed  # noqa: PLC0415  # slow to import
 
     yield from Parallel(n_jobs=setup.n_jobs, return_as="generator")(
-        delayed(read_file)(path, source, read, setup.strict, setup.bounds) for path, source in jobs
+        delayed(read_file)(path, Findings(source, setup.strict, fact), *how)
+        for path, source, fact in jobs
     )
 
 
 def read_file(
-    path: Path,
-    source: Source,
-    read: Reader,
-    strict: bool,  # noqa: FBT001  # called by joblib
-    bounds: tuple[float, float],
+    path: Path, findings: Findings, read: Reader, bounds: tuple[float, float]
 ) -> tuple[list[Columns], Findings]:
     """The records of one file as columns, one set per model.
 
@@ -334,21 +403,25 @@ def read_file(
     ------
     FormatError
         in strict mode, when the file is not in order.
+    SettingError
+        when an item has two scores, or a choice is needed.
     """
-    findings = Findings(source, strict)
-    gathering = Gathering(source.name)
+    gathering = Gathering(findings.source.name)
     try:
         for record in read(path, findings):
-            wrong = _wrong(record, bounds)
-            if wrong is None:
-                wrong = gathering.add(record)
+            wrong = _wrong(record, bounds) or gathering.add(record)
             if wrong is not None:
                 findings.bad(record.line, wrong)
+            elif gathering.conflict:
+                # Which of two scores is right nobody can tell, so lenient mode cannot either.
+                place = findings.source.at(record.line)
+                raise SettingError(f"{findings.source.name}: {place} {gathering.conflict}")
     except FormatError as error:
-        if strict:
+        if findings.strict:
             raise
         if str(error) not in findings.errors:
             findings.bad_file(error)
+    findings.fact = None
     return gathering.columns(), findings
 
 
