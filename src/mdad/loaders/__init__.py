@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from mdad import storage
 from mdad._checks import check_choice, check_int, counted, listed, suggestion
 from mdad.errors import FormatError, SettingError
-from mdad.loaders import _cache, _join, lm_eval, tables
+from mdad.loaders import _cache, _join, inspect_ai, lm_eval, tables
 from mdad.loaders._log_files import tree_of
 from mdad.loaders._log_report import Loaded, LoadReport, ModelFacts, report_of
 from mdad.loaders._logs import Setup
@@ -105,6 +105,7 @@ LOADERS: dict[str, Loader] = {
             _read_parquet,
             "a Parquet file written by mdad, with all it knows",
         ),
+        Loader("inspect", inspect_ai.detect, inspect_ai.load, "Inspect AI logs", logs=True),
         Loader("lm-eval", lm_eval.detect, lm_eval.load, "lm-evaluation-harness samples", logs=True),
         Loader(
             "table",

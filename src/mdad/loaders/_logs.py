@@ -333,6 +333,11 @@ def collect(
             f"{tree.root.name}: it has {counted(scores.n_models, 'model')}; {setup.min_models:,} "
             "or more are needed here."
         )
+    if scores.n_missing == scores.values.size:
+        raise FormatError(
+            f"{tree.root.name}: {counted(scores.n_items, 'item')} were found, but none has a score: "
+            f"{'; '.join(_counts(total.dropped)) or 'all are empty'}."
+        )
     about = facts_of(scores, collector.files)
     report = LoadReport(
         format=format,
