@@ -210,10 +210,12 @@ def call(monkeypatch, capsys, tmp_path, scores):
 def test_variations_on_the_command_line(call, scores, tmp_path):
     code, out, err = call(
         *("--subtasks", "separate", "--fractions", "0.1,0.4", "--methods", "random"),
-        *("--runs", "3"),
+        *("--runs", "3", "--out", "apart"),
     )
     assert (code, err) == (0, "")
     assert "MDAD within each subtask, 40 items in all" in out
+    page = (tmp_path / "apart" / "report.html").read_text(encoding="utf-8")
+    assert "Within each subtask, seen items" in page
     code, out, _ = call(
         *("--n-source", "5,20", "--sizes", "10", "--methods", "random", "--runs", "2"),
         *("--out", "sweep", "--json"),
@@ -227,7 +229,11 @@ def test_variations_on_the_command_line(call, scores, tmp_path):
         code, out, err = call("--targets", targets, *common)
         assert (code, err) == (0, "")
         assert json.loads(out)["spec"]["experiment"]["targets"] == sorted(scores.models[:4])
-    code, out, _ = call("--seen", "all", *common)
+    page = tmp_path / "all" / "report.html"
+    code, out, _ = call("--seen", "all", *common, "--out", page.parent)
+    text = page.read_text(encoding="utf-8").split("<script")[0]
+    assert "table-seen" in text
+    assert "table-unseen" not in text
     assert {row["items"] for row in json.loads(out)["rows"]} == {"seen"}
     code, _, err = call("--fractions", "x")
     assert code == 2

@@ -132,6 +132,12 @@ def said_between(estimate: Estimate) -> str:
     return f"{estimate.low:.1f} to {upper}"
 
 
+def claims_of(summary: AuditSummary) -> tuple[str, ...]:
+    """Item sets the summary speaks about; no unseen items where all could be chosen."""
+    there = {row.items for row in summary.rows}
+    return tuple(items for items in CLAIMS if items in there)
+
+
 def _curves(summary: AuditSummary, kind: str) -> tuple[Curve, ...]:
     return summary.agreement_curves if kind == "agreement" else summary.trust_curves
 
@@ -176,7 +182,7 @@ def curve_end(summary: AuditSummary, kind: str, method: str, size: int) -> float
     gaps = [bin_["gap"] for bin_ in curve_data(summary, kind, method, size)]
     widest = max(gaps, default=5.0)
     marks = curve_marks(summary, kind, method, size)
-    if len(marks) < len(CLAIMS):
+    if len(marks) < len(claims_of(summary)):
         return float(widest)
     wanted = max(SHORTEST, 3 * max(mark["gap"] for mark in marks))
     return float(min(widest, math.ceil(wanted / 5) * 5))

@@ -110,9 +110,7 @@ def svg(chart: alt.LayerChart, *, width: int = 460) -> str:
     return text
 
 
-def mdad_chart(
-    summary: AuditSummary, items: Literal["seen", "unseen"], theme: Theme = DAY
-) -> alt.LayerChart:
+def mdad_chart(summary: AuditSummary, items: str, theme: Theme = DAY) -> alt.LayerChart:
     """MDAD against size with its intervals, one line per method.
 
     The parameter ``hidden`` lists the numbers of the methods that are not shown.

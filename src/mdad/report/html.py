@@ -63,7 +63,7 @@ def render(summary: AuditSummary) -> str:
             methods=chart_data.method_names(summary),
             shown={"method": method, "size": size},
             look=look(summary, method, size),
-            tables={items: _rows(summary, items) for items in chart_data.CLAIMS},
+            tables={items: _rows(summary, items) for items in chart_data.claims_of(summary)},
             never=any(row.mdad.value is None for row in summary.rows),
             pictures={name: _picture(name, chart) for name, chart in drawn.items()},
             descriptions={name: chart.description for name, chart in drawn.items()},
@@ -148,22 +148,19 @@ def _first_shown(summary: AuditSummary) -> tuple[str, int]:
 def look(summary: AuditSummary, method: str, size: int) -> list[str]:
     """One method at one size in sentences."""
     rows = {row.items: row for row in summary.rows if (row.method, row.size) == (method, size)}
-    seen, unseen = rows["seen"], rows["unseen"]
+    seen = rows["seen"]
     closer = (
         "no gap in the data is large enough, so the order of no pair is reliably preserved"
         if seen.mdad.value is None
         else f"{percent(seen.unresolved)} of the compared pairs are closer than that on seen items"
     )
+    mdads = ", ".join(f"{_said(row)} on {items} items" for items, row in rows.items())
+    trusted = ", ".join(
+        f"{chart_data.said(row.observed_gap_95)} on {items} items" for items, row in rows.items()
+    )
     return [
-        (
-            f"{method}, {counted(size, 'item')}: MDAD {_said(seen)} on seen items, "
-            f"{_said(unseen)} on unseen items; {closer}."
-        ),
-        (
-            "Smallest trustworthy observed gap (right with probability 0.95): "
-            f"{chart_data.said(seen.observed_gap_95)} on seen items, "
-            f"{chart_data.said(unseen.observed_gap_95)} on unseen items."
-        ),
+        f"{method}, {counted(size, 'item')}: MDAD {mdads}; {closer}.",
+        f"Smallest trustworthy observed gap (right with probability 0.95): {trusted}.",
     ]
 
 
@@ -176,8 +173,10 @@ def _said(row: Row) -> str:
 def _charts(summary: AuditSummary, method: str, size: int) -> dict[str, alt.LayerChart]:
     theme = charts.PAGE
     return {
-        "mdad-seen": charts.mdad_chart(summary, "seen", theme),
-        "mdad-unseen": charts.mdad_chart(summary, "unseen", theme),
+        **{
+            f"mdad-{items}": charts.mdad_chart(summary, items, theme)
+            for items in chart_data.claims_of(summary)
+        },
         "agreement": charts.curve_chart(summary, "agreement", method, size, theme),
         "trust": charts.curve_chart(summary, "trust", method, size, theme),
         "gaps": charts.gaps_chart(summary, method, size, theme),
@@ -237,17 +236,26 @@ def _json_for_script(value: Any) -> Any:
     return _markup(text)
 
 
+def _sizes_option(experiment: dict[str, Any]) -> str:
+    shares, sizes = experiment["fractions"], experiment["sizes"]
+    name = "fractions" if shares else "sizes"
+    return f"--{name} {','.join(str(part) for part in shares or sizes)}"
+
+
 def _command(summary: AuditSummary) -> str:
     """The command that gives this report again, from the same scores."""
     experiment = summary.spec["experiment"]
     parts = [
         "mdad audit SCORES",
         f"--methods {','.join(experiment['methods'])}",
-        f"--sizes {','.join(str(size) for size in experiment['sizes'])}",
+        _sizes_option(experiment),
         f"--runs {experiment['runs']}",
         f"--n-source {experiment['n_source']}",
         f"--n-target {experiment['n_target']}",
+        *([f"--targets {','.join(experiment['targets'])}"] if experiment["targets"] else []),
         f"--split {experiment['split']}",
+        f"--seen {experiment['seen']}",
+        f"--subtasks {experiment['subtasks']}",
         f"--aggregate {experiment['aggregate']}",
         *(["--preset paper"] if experiment["form"] == "paper" else []),
         f"--threshold {summary.threshold:g}",

@@ -25,7 +25,7 @@
       if (!hidden.delete(number)) hidden.add(number);
       button.setAttribute("aria-pressed", String(!hidden.has(number)));
       for (const name of ["mdad-seen", "mdad-unseen"]) {
-        views[name].signal("hidden", [...hidden]).runAsync();
+        views[name]?.signal("hidden", [...hidden]).runAsync();
       }
     });
   }
