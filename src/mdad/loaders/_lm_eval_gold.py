@@ -114,29 +114,24 @@ def _without_repeats(row: Any, scores: list[float]) -> list[float]:
     return scores[: len(scores) // 2]
 
 
-def _choices(arguments: msgspec.Raw | Any) -> list[str] | None:
+def _choices(arguments: Any) -> list[str] | None:
     """The texts of the choices as they were requested, without white space around them."""
     if isinstance(arguments, msgspec.Raw):
         try:
             arguments = _ARGUMENTS.decode(bytes(arguments)) if bytes(arguments) else None
         except (msgspec.DecodeError, RecursionError):
             return None
+    found: list[Any]
     if isinstance(arguments, Mapping):
-        found = [
-            each.get("arg_1") if isinstance(each, Mapping) else getattr(each, "arg_1", None)
-            for each in arguments.values()
-        ]
+        # A Parquet column has a place for every choice any row has.
+        known = [each for each in arguments.values() if each is not None]
+        found = [each["arg_1"] if isinstance(each, Mapping) else each.arg_1 for each in known]
     elif isinstance(arguments, Sequence) and not isinstance(arguments, str):
-        found = [
-            each[1] if isinstance(each, Sequence) and len(each) > 1 else None for each in arguments
-        ]
+        found = [each[1] if len(each) > 1 else None for each in arguments]
     else:
         return None
-    return (
-        [text.strip() for text in found if isinstance(text, str)]
-        if all(isinstance(text, str) for text in found)
-        else None
-    )
+    texts = [text.strip() for text in found if isinstance(text, str)]
+    return texts if len(texts) == len(found) else None
 
 
 def _index(target: Any) -> list[int]:

@@ -335,7 +335,7 @@ def collect(
         )
     if scores.n_missing == scores.values.size:
         raise FormatError(
-            f"{tree.root.name}: {counted(scores.n_items, 'item')} were found, but none has a score: "
+            f"{tree.root.name}: {counted(scores.n_items, 'item')} without a single score: "
             f"{'; '.join(_counts(total.dropped)) or 'all are empty'}."
         )
     about = facts_of(scores, collector.files)
