@@ -232,6 +232,11 @@ def lines(table: pd.DataFrame, title: str, replicates: int) -> Iterator[str]:
     yield ""
 
 
+TITLES: dict[Unit, str] = {
+    "runs": 'Unit "runs": the same matrix, very many runs',
+    "models": 'Unit "models": fresh models on the same items',
+}
+
 HEAD = """# Coverage of the intervals
 
 Made by `python experiments/coverage.py`. Intervals at level 95 %; "interval below" is the share
@@ -250,20 +255,17 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=1000)
     parser.add_argument("--truth-runs", type=int, default=10_000)
     parser.add_argument("--n-jobs", type=int, default=2)
+    parser.add_argument("--unit", choices=list(TITLES), help="only this one")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--raw", type=Path, help="directory for the replicates, as Parquet")
     options = parser.parse_args()
     text = [HEAD]
-    titles = {
-        "runs": 'Unit "runs": the same matrix, very many runs',
-        "models": 'Unit "models": fresh models on the same items',
-    }
-    for unit, title in titles.items():
+    for unit in [options.unit] if options.unit else list(TITLES):
         setting = Setting(unit=unit)
         table, rows = study(setting, options.replicates, options.truth_runs, options.n_jobs)
         if options.raw:
             rows.to_parquet(options.raw / f"coverage-{unit}.parquet")
-        part = list(lines(table, title, options.replicates))
+        part = list(lines(table, TITLES[unit], options.replicates))
         print("\n".join(part), flush=True)
         text += part
     if options.out:

@@ -325,20 +325,26 @@ def test_mdad_has_the_loops_interval(unit):
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_mdad_first_has_the_loops_interval(unit):
-    counts = random_counts(4, n_runs=30, n_target=8, n_items=(60, 40, 100), sizes=(20,))
+    counts = random_counts(
+        4, n_runs=40, n_target=8, n_models=40, n_items=(30, 20, 50), sizes=(20,), n_methods=1
+    )
     interval = Interval(unit, level=0.8, n_resamples=20)
-    frame = measures.mdad(counts.results, rule="first", threshold=0.7, interval=interval)
+    frame = measures.mdad(counts.results, rule="first", threshold=0.55, interval=interval)
     for items, method, size, plain, parts in bootstrapped(counts, interval):
-        may, must = {}, {}
-        for b, cell in plain.items():
-            mean = cell[0] / cell[1]
-            main, *others = [[bin_mean(table[b], math.nan) for table in t] for t in parts]
-            # A bin without weight in a replicate may have any mean there.
-            for bound, guess, end in ((may, 1.0, 1), (must, 0.0, 0)):
+
+        def bounds(level, guess, end, plain=plain, parts=parts):
+            """Ends of every bin's interval, as bins; one without weight may have any mean."""
+            found = {}
+            for b, cell in plain.items():
+                main, *others = [[bin_mean(table[b], math.nan) for table in t] for t in parts]
                 filled = [guess if math.isnan(m) else m for m in main]
-                found = interval_of(mean, [filled, *others], 0.8, 1.0)[end]
-                bound[b] = (found * cell[2], cell[2])
-        low, high = first_bin(may, 0.7), first_bin(must, 0.7)
+                ends = interval_of(cell[0] / cell[1], [filled, *others], level, 1.0)
+                found[b] = (ends[end] * cell[2], cell[2])
+            return found
+
+        low, high = first_bin(bounds(0.8, 1.0, 1), 0.55), first_bin(bounds(0.8, 0.0, 0), 0.55)
+        between = [b for b in plain if plain[b][2] >= 30 and low - 1e-9 <= b / 200 < high - 1e-9]
+        high = first_bin(bounds(1 - 0.2 / max(len(between), 1), 0.0, 0), 0.55)
         row = frame_cell(frame, method, size, items)
         assert close((row["low"], row["high"]), (low, high))
         assert not row["low"] > row["mdad"]
