@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from mdad.scores import ScoreMatrix
 
 FILE_HELP = (
-    "Table of models x items (CSV, TSV, Parquet, JSONL; .gz allowed), a directory written by "
-    "`mdad convert`, or the name of a data set (`mdad datasets`)."
+    "Table of models x items (CSV, TSV, Parquet, JSONL; .gz allowed), a folder of evaluation logs "
+    "(`mdad load` says what is in it), one written by `mdad convert`, or the name of a data set "
+    "(`mdad datasets`)."
 )
 
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)]
@@ -54,6 +55,16 @@ DuplicatesOption = Annotated[
         help="Rows of the same model: merge (equal ones), number (NAME (2)), or mean (trials).",
     ),
 ]
+MetricOption = Annotated[
+    str | None,
+    typer.Option(
+        "--metric", help="Logs only: the metric, or TASK=METRIC pairs, comma-separated; default."
+    ),
+]
+FilterOption = Annotated[
+    str | None, typer.Option("--filter", help="Logs of lm-evaluation-harness: the filter.")
+]
+ScorerOption = Annotated[str | None, typer.Option("--scorer", help="Logs of Inspect: the scorer.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
@@ -73,8 +84,11 @@ def read_scores(file: str, **options: Any) -> ScoreMatrix:
     """
     from mdad import datasets, loaders  # noqa: PLC0415  # slow to import
 
+    if Path(file).is_dir():
+        with progress_bar("files") as progress:
+            return loaders.load(file, progress=progress, **options)
     if Path(file).exists():
-        return loaders.load(file, **{k: v for k, v in options.items() if v is not None})
+        return loaders.load(file, **options)
     if file in datasets.names():
         given = [name for name, value in options.items() if value is not None]
         if given:

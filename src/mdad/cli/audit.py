@@ -10,13 +10,16 @@ import typer
 from mdad.cli._common import (
     DuplicatesOption,
     FileArgument,
+    FilterOption,
     FormatOption,
     ItemsOption,
     JsonOption,
+    MetricOption,
     ModelsOption,
     OrientationOption,
     ProbabilitiesOption,
     RangeOption,
+    ScorerOption,
     console,
     names_of,
     numbers_of,
@@ -110,6 +113,9 @@ def audit_command(
     orientation: OrientationOption = None,
     duplicates: DuplicatesOption = None,
     format_: FormatOption = None,
+    metric: MetricOption = None,
+    filter_: FilterOption = None,
+    scorer: ScorerOption = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for results, summary.json and report.html; resumes there."),
@@ -136,6 +142,9 @@ def audit_command(
         orientation=orientation,
         duplicates=duplicates,
         format=format_,
+        metric=metric,
+        filter=filter_,
+        scorer=scorer,
     )
     given = {
         "methods": names_of(methods),

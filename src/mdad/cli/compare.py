@@ -9,9 +9,12 @@ from typing import Annotated, Any, cast
 import typer
 
 from mdad.cli._common import (
+    FilterOption,
     FormatOption,
     JsonOption,
+    MetricOption,
     OrientationOption,
+    ScorerOption,
     console,
     names_of,
     print_json,
@@ -21,7 +24,10 @@ from mdad.cli.select import MicroArgument
 from mdad.errors import MdadError, SettingError
 
 COMPARE_EPILOG = "Example: mdad compare micro.json baseline.csv candidate.csv --fail-if-worse"
-RESULTS_HELP = "Scores on the chosen items: one or more files, each with one or more models."
+RESULTS_HELP = (
+    "Scores on the chosen items: one or more files or folders of logs, each with one or more "
+    "models."
+)
 ResultsArgument = Annotated[list[str], typer.Argument(metavar="RESULTS...", help=RESULTS_HELP)]
 MissingOption = Annotated[
     str,
@@ -50,6 +56,9 @@ def score_command(
     mean_of_trials: TrialsOption = False,
     orientation: OrientationOption = None,
     format_: FormatOption = None,
+    metric: MetricOption = None,
+    filter_: FilterOption = None,
+    scorer: ScorerOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Estimate full scores from scores on the chosen items, with intervals."""
@@ -57,7 +66,9 @@ def score_command(
     from mdad.verdicts import score  # noqa: PLC0415
 
     made = Microbenchmark.load(micro)
-    runs = _runs(made, results, mean_of_trials, orientation, format_)
+    how = {"orientation": orientation, "format": format_, "metric": metric}
+    how |= {"filter": filter_, "scorer": scorer}
+    runs = _runs(made, results, mean_of_trials, how)
     options = {"missing": cast("Any", missing), "extra": cast("Any", extra), "level": level}
     found = [_named(score, made, model, run, **options) for model, run in runs.items()]
     if json_:
@@ -106,6 +117,9 @@ def compare_command(
     mean_of_trials: TrialsOption = False,
     orientation: OrientationOption = None,
     format_: FormatOption = None,
+    metric: MetricOption = None,
+    filter_: FilterOption = None,
+    scorer: ScorerOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Say which model is better on the full benchmark, and how sure that is.
@@ -122,7 +136,9 @@ def compare_command(
     if json_ and markdown:
         raise SettingError("--json and --markdown cannot be printed at once.")
     made = Microbenchmark.load(micro)
-    runs = _runs(made, results, mean_of_trials, orientation, format_, names_of(names))
+    how = {"orientation": orientation, "format": format_, "metric": metric}
+    how |= {"filter": filter_, "scorer": scorer}
+    runs = _runs(made, results, mean_of_trials, how, names_of(names))
     verdict = compare(
         made,
         runs,
@@ -163,8 +179,7 @@ def _runs(
     made: Any,
     results: list[str],
     mean_of_trials: bool,
-    orientation: str | None,
-    format_: str | None,
+    how: dict[str, str | None],
     names: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Each model's scores, in the order of the files."""
@@ -181,8 +196,7 @@ def _runs(
             else made.benchmark.score_range,
             duplicates="mean" if mean_of_trials else None,
             min_models=1,
-            orientation=orientation,
-            format=format_,
+            **how,
         )
         if scores.item_info is not None and "content_hash" in scores.item_info.columns:
             made.check_hashes(dict(scores.item_info["content_hash"].astype(str)))

@@ -11,13 +11,16 @@ import typer
 from mdad.cli._common import (
     DuplicatesOption,
     FileArgument,
+    FilterOption,
     FormatOption,
     ItemsOption,
     JsonOption,
+    MetricOption,
     ModelsOption,
     OrientationOption,
     ProbabilitiesOption,
     RangeOption,
+    ScorerOption,
     console,
     names_of,
     print_json,
@@ -49,6 +52,9 @@ def convert_command(
     orientation: OrientationOption = None,
     duplicates: DuplicatesOption = None,
     format_: FormatOption = None,
+    metric: MetricOption = None,
+    filter_: FilterOption = None,
+    scorer: ScorerOption = None,
     models: Annotated[
         str | None, typer.Option(help="Keep only these models, comma-separated.")
     ] = None,
@@ -65,12 +71,7 @@ def convert_command(
 
     CSV keeps ids and scores only; Parquet and folders keep everything.
     """
-    from mdad import storage  # noqa: PLC0415  # slow to import
-
-    if target.exists() and not overwrite:
-        raise SettingError(f"{target} exists; give another name or --overwrite.")
-    if target.is_dir() and not storage.is_directory_store(target):
-        raise SettingError(f"{target} is a folder that holds no score matrix; it is not replaced.")
+    check_target(target, layout, overwrite=overwrite)
     scores = read_scores(
         file,
         items=items,
@@ -80,26 +81,53 @@ def convert_command(
         orientation=orientation,
         duplicates=duplicates,
         format=format_,
+        metric=metric,
+        filter=filter_,
+        scorer=scorer,
     )
     scores = scores.restrict(
         models=None if models is None else names_of(models),
         items=None if only is None else _ids(only),
     )
-    suffixes = target.name.lower()
-    if layout is not None and not suffixes.endswith(".parquet"):
+    write_scores(scores, target, layout)
+    typer.echo(f"{scores!r}\nwritten to {target}")
+
+
+def check_target(target: Path, layout: str | None, *, overwrite: bool) -> None:
+    """A place where scores can be written, known before anything is read.
+
+    Raises
+    ------
+    SettingError
+        when something is there, or the name does not say what it should be.
+    """
+    from mdad import storage  # noqa: PLC0415  # slow to import
+
+    if target.exists() and not overwrite:
+        raise SettingError(f"{target} exists; give another name or --overwrite.")
+    if target.is_dir() and not storage.is_directory_store(target):
+        raise SettingError(f"{target} is a folder that holds no score matrix; it is not replaced.")
+    name = target.name.lower()
+    if layout is not None and not name.endswith(".parquet"):
         raise SettingError("--layout is for Parquet files only.")
-    if suffixes.endswith(".parquet"):
-        storage.write_parquet(scores, target, layout=cast("Any", layout))
-    elif suffixes.endswith((".csv", ".csv.gz")):
-        storage.write_csv(scores, target)
-    elif "." in target.name and not target.is_dir():
+    if "." in name and not name.endswith((".parquet", ".csv", ".csv.gz")) and not target.is_dir():
         raise SettingError(
             f"cannot tell what {target.name} should be: end the name with .csv, .csv.gz or "
             ".parquet, or give a folder name without a dot."
         )
+
+
+def write_scores(scores: Any, target: Path, layout: str | None = None) -> None:
+    """Write scores in the form that the target's name says."""
+    from mdad import storage  # noqa: PLC0415  # slow to import
+
+    name = target.name.lower()
+    if name.endswith(".parquet"):
+        storage.write_parquet(scores, target, layout=cast("Any", layout))
+    elif name.endswith((".csv", ".csv.gz")):
+        storage.write_csv(scores, target)
     else:
         storage.write_directory(scores, target)
-    typer.echo(f"{scores!r}\nwritten to {target}")
 
 
 def _ids(path: Path) -> Sequence[str]:

@@ -9,11 +9,14 @@ import typer
 
 from mdad.cli._common import (
     DuplicatesOption,
+    FilterOption,
     FormatOption,
     JsonOption,
+    MetricOption,
     OrientationOption,
     ProbabilitiesOption,
     RangeOption,
+    ScorerOption,
     read_lines,
     read_scores,
 )
@@ -79,6 +82,9 @@ def select_command(
     orientation: OrientationOption = None,
     duplicates: DuplicatesOption = None,
     format_: FormatOption = None,
+    metric: MetricOption = None,
+    filter_: FilterOption = None,
+    scorer: ScorerOption = None,
     overwrite: Annotated[bool, typer.Option(help="Replace what is there.")] = False,
 ) -> None:
     """Choose the items of a micro-benchmark and freeze them in a file."""
@@ -116,6 +122,9 @@ def select_command(
             orientation=orientation,
             duplicates=duplicates,
             format=format_,
+            metric=metric,
+            filter=filter_,
+            scorer=scorer,
         )
         if random and method != "random":
             raise SettingError(f"--random and --method {method} contradict each other.")

@@ -19,7 +19,34 @@ from typing import TYPE_CHECKING, Any
 from mdad import storage
 from mdad._checks import check_choice, check_int, counted, listed, suggestion
 from mdad.errors import FormatError, SettingError
-from mdad.loaders import _cache, _join, inspect_ai, lm_eval, tables
+from mdad.loaders import (
+    _cache,
+    _join,
+    alpaca_eval,
+    bfcl,
+    cruxeval,
+    eqbench,
+    evalperf,
+    evalplus,
+    every_eval_ever,
+    helm,
+    inspect_ai,
+    livecodebench,
+    lm_eval,
+    mint,
+    open_llm_leaderboard,
+    openai_evals,
+    opencompass,
+    option_logits,
+    paper_arrays,
+    paper_scores,
+    py_irt,
+    swebench,
+    tables,
+    terminal_bench,
+    wmt25,
+    zeroeval,
+)
 from mdad.loaders._log_files import tree_of
 from mdad.loaders._log_report import Loaded, LoadReport, ModelFacts, report_of
 from mdad.loaders._logs import Setup
@@ -107,6 +134,38 @@ LOADERS: dict[str, Loader] = {
         ),
         Loader("inspect", inspect_ai.detect, inspect_ai.load, "Inspect AI logs", logs=True),
         Loader("lm-eval", lm_eval.detect, lm_eval.load, "lm-evaluation-harness samples", logs=True),
+        *(
+            Loader(name, module.detect, module.load, text, logs=True)
+            for name, module, text in (
+                ("alpaca-eval", alpaca_eval, "AlpacaEval annotations of one judge"),
+                ("bfcl", bfcl, "BFCL score files, which list failures only"),
+                ("cruxeval", cruxeval, "CRUXEval scored generations"),
+                ("eqbench", eqbench, "EQ-Bench results"),
+                ("evalperf", evalperf, "EvalPerf results per task"),
+                ("evalplus", evalplus, "EvalPlus eval_results.json"),
+                ("every-eval-ever", every_eval_ever, "every_eval_ever samples"),
+                ("helm", helm, "HELM runs"),
+                ("livecodebench", livecodebench, "LiveCodeBench eval_all.json"),
+                ("mint", mint, "MINT results.jsonl"),
+                ("openai-evals", openai_evals, "OpenAI Evals logs"),
+                ("opencompass", opencompass, "OpenCompass details or predictions"),
+                ("option-logits", option_logits, "logits of every option"),
+                ("paper-arrays", paper_arrays, "the paper's .npy arrays"),
+                ("paper-scores", paper_scores, "the paper's model_scores.csv"),
+                ("py-irt", py_irt, "py-irt response patterns"),
+                ("swebench", swebench, "SWE-bench reports"),
+                ("terminal-bench", terminal_bench, "Terminal-Bench results"),
+                ("wmt25", wmt25, "WMT25 automatic scores"),
+                ("zeroeval", zeroeval, "ZeroEval outputs with numbers as answers"),
+            )
+        ),
+        Loader(
+            "open-llm-leaderboard",
+            open_llm_leaderboard.detect,
+            open_llm_leaderboard.load,
+            "Open LLM Leaderboard details as Parquet",
+            logs=True,
+        ),
         Loader(
             "table",
             tables.detect,
@@ -158,10 +217,11 @@ def load(path: str | os.PathLike[str], **options: Any) -> ScoreMatrix:
         It must have the same models as the scores.
     probabilities : a table of the probabilities of the correct answers in any form the scores
         may have, with the same models and items; joined by id
+    progress : called with the files of logs that are read and their number
     cache : False reads logs anew even when they were read before (smaller ones always are)
     options : of the format. For tables see :func:`mdad.loaders.tables.load`: score_range,
         orientation, columns, delimiter, min_models, duplicates, kind, name. All formats of
-        logs have strict, n_jobs, progress, min_models, score_range, kind and name beside
+        logs have strict, n_jobs, min_models, score_range, kind and name beside
         their own, such as metric and filter.
 
     Raises
@@ -183,6 +243,7 @@ def load_with_report(
     models_file: str | os.PathLike[str] | None = None,
     probabilities: str | os.PathLike[str] | None = None,
     cache: bool = True,
+    progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Loaded:
     """Read a score matrix and say what was read, chosen and left out.
@@ -197,6 +258,8 @@ def load_with_report(
     target = _existing(path)
     loader = _loader(target, format)
     given = {name: value for name, value in options.items() if value is not None}
+    if loader.logs:
+        given["progress"] = progress
     for name in given:
         if name not in loader.options:
             known = suggestion(name, loader.options) if loader.options else "it has none"

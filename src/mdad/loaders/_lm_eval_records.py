@@ -107,7 +107,9 @@ def metric_of(source: Source, task: str, names: Sequence[str], plan: Plan) -> st
             raise not_there(source, f"metric of task {task}", wanted, names)
         return wanted
     if len(names) > 1:
-        raise no_choice(source, "metric", names, "metric")
+        known = next((name for name_, name in DEFAULT_METRICS if fnmatchcase(task, name_)), None)
+        also = f"; or metric='default', here {known}" if known in names else ""
+        raise no_choice(source, "metric", names, "metric", also)
     return names[0]
 
 

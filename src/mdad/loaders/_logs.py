@@ -260,13 +260,15 @@ def newest_runs(tree: Tree, runs: Iterable[Run], remedy: str = "") -> tuple[list
     return kept, chosen
 
 
-def no_choice(source: Source, what: str, names: Iterable[str], option: str) -> SettingError:
+def no_choice(
+    source: Source, what: str, names: Iterable[str], option: str, also: str = ""
+) -> SettingError:
     """Several of a thing and none was asked for."""
     names = sorted(names)
     return SettingError(
         f"{source.name}: there are {len(names)} {what}s and none was chosen: {listed(names)}. "
-        f"Choose one: {option}={names[0]!r} (--{option.replace('_', '-')} {names[0]}). Nothing is "
-        "averaged."
+        f"Choose one: {option}={names[0]!r} (--{option.replace('_', '-')} {names[0]}){also}. "
+        "Nothing is averaged."
     )
 
 
