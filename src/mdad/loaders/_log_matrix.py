@@ -143,7 +143,7 @@ class Collector:
     def _count(self, columns: Columns) -> None:
         for position, name in enumerate(columns.alternates or ()):
             counts = self._alternates.setdefault(_at(columns.subtasks, position), {})
-            if len(counts) < MAX_ALTERNATES:
+            if name and len(counts) < MAX_ALTERNATES:
                 counts[name] = counts.get(name, 0) + 1
 
     def finish(
