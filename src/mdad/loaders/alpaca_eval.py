@@ -113,7 +113,7 @@ def load(
         taken,
         partial(_read, named_by=named_by),
         setup,
-        format="alpaca_eval",
+        format="alpaca-eval",
         metric=f"preference over {baseline} by {judge}",
         unit="entry",
     )

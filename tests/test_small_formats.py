@@ -1,0 +1,797 @@
+"""The smaller log formats: genuine files against values read by hand, made files, and faults."""
+
+import csv
+import gzip
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mdad import loaders
+from mdad.errors import MdadError, SettingError
+from mdad.loaders import every_eval_ever
+from mdad.scores import ScoreMatrix
+from small_logs import (
+    CONFIDENCE,
+    CORRECTNESS,
+    NAN,
+    SAMPLES,
+    Lines,
+    Sample,
+    attempt,
+    comparison,
+    eee_aggregate,
+    eee_row,
+    event,
+    failure,
+    helm_run,
+    oai_spec,
+    problem,
+    swe_report,
+    trial,
+    zero,
+)
+
+
+def cells(scores):
+    """Scores by model and item."""
+    return {
+        model: {item: float(scores.values[row, i]) for i, item in enumerate(scores.items)}
+        for row, model in enumerate(scores.models)
+    }
+
+
+def same(one, other):
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def floats(expected):
+    return {m: {i: float(s) for i, s in own.items()} for m, own in expected.items()}
+
+
+def read(path, **options):
+    return loaders.load(path, cache=False, **options)
+
+
+def written(folder, files, **options):
+    """Write files of a made-up log and load the folder."""
+    Sample("", files, {}).write(folder)
+    return read(folder, **options)
+
+
+def message(folder, files, **options):
+    """How a made-up log is refused: one paragraph, with a file's name before the colon."""
+    with pytest.raises(MdadError) as caught:
+        written(folder, files, **options)
+    text = str(caught.value)
+    assert "\n" not in text
+    assert text.endswith((".", "?"))
+    return text
+
+
+# ---- every format, as files made here
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "logs").mkdir()
+    return tmp_path / "logs"
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_small_log_of_every_format(name, folder):
+    sample = SAMPLES[name]
+    options = sample.write(folder)
+    found = loaders.load_with_report(folder, cache=False, **options)
+    assert found.report.format == name
+    assert same(cells(found.scores), floats(sample.scores))
+    assert same(cells(read(folder, format=name, **options)), floats(sample.scores))
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_bad_folders_of_every_format_are_refused(name, folder):
+    (folder / "notes.json").write_text("[]")
+    options = {"metric": "dps"} if name == "evalperf" else {}
+    with pytest.raises(MdadError):
+        read(folder, format=name, **options)
+
+
+@pytest.mark.parametrize("name", [n for n, s in SAMPLES.items() if isinstance(s, Sample)])
+def test_gzip_and_a_byte_order_mark_change_nothing(name, folder):
+    sample = SAMPLES[name]
+    options = sample.write(folder)
+    first = folder / next(iter(sample.files))
+    if name in {"helm", "paper-arrays"}:
+        pytest.skip("the names of its files are fixed")
+    packed = first.with_name(f"{first.name}.gz")
+    packed.write_bytes(gzip.compress(b"\xef\xbb\xbf" + first.read_bytes()))
+    first.unlink()
+    assert same(cells(read(folder, **options)), floats(sample.scores))
+
+
+def test_every_small_format_has_a_sample():
+    others = {"inspect", "lm-eval", "open-llm-leaderboard"}
+    logs = {name for name, loader in loaders.LOADERS.items() if loader.logs}
+    assert logs - others == set(SAMPLES)
+
+
+# ---- genuine files
+
+
+def test_helm(shared_formats):
+    scores = read(shared_formats / "helm", metric="exact_match")
+    hellaswag = "commonsense:dataset=hellaswag,method=multiple_choice_joint"
+    philosophy = "mmlu:subject=philosophy,method=multiple_choice_joint"
+    right = {f"{hellaswag}/id{n}" for n in (45277, 41992, 44284)} | {f"{philosophy}/id222"}
+    wrong = {
+        *(f"{hellaswag}/id{n}" for n in (44874, 47299, 49438, 42841, 46128, 47975, 41468)),
+        *(f"{philosophy}/id{n}" for n in (147, 11, 65, 344, 59, 291, 131, 259, 105)),
+        *(f"narrative_qa/id{n}" for n in (1413, 1332, 1123, 1514, 1340)),
+    }
+    found = cells(scores)
+    assert scores.models == ("eleutherai/pythia-1b-v0", "openai/gpt2")
+    assert set(scores.items) == right | wrong
+    for item in scores.items:
+        model = scores.models[0 if item.startswith(hellaswag) else 1]
+        other = scores.models[1 if item.startswith(hellaswag) else 0]
+        assert found[model][item] == (item in right)
+        assert math.isnan(found[other][item])
+    assert set(scores.subtasks) == {hellaswag, philosophy, "narrative_qa"}
+    assert scores.item_info["content_hash"].is_unique
+    f1 = read(shared_formats / "helm" / "narrative_qa-model=openai_gpt2", metric="f1_score")
+    assert cells(f1)["openai/gpt2"] == {
+        "narrative_qa/id1123": 0, "narrative_qa/id1332": 1 / 3, "narrative_qa/id1340": 4 / 11,
+        "narrative_qa/id1413": 0, "narrative_qa/id1514": 0,
+    }  # fmt: skip
+    with pytest.raises(MdadError, match=r"4 metrics and none was chosen: 'exact_match'"):
+        read(shared_formats / "helm")
+
+
+def test_opencompass(shared_formats):
+    with pytest.raises(MdadError, match="predictions and references but no scores"):
+        read(shared_formats / "opencompass")
+    scores = read(shared_formats / "opencompass", rule="lawbench")
+    found = cells(scores)["llama-2-13b-chat"]
+    assert len(found) == 40
+    # 3-7: the reference's amount is written in the output (3,900 with a comma is not).
+    right = {n for n in range(20) if found[f"3-7/{n}"]}
+    assert {1, 6, 8, 10, 17} <= right
+    assert not right & {0, 3, 4, 5, 7, 9, 11, 13, 14, 18}
+    # 1-2: the right letter and no other; 4 has the A of "As a helpful", as LawBench counts.
+    single = {n for n in range(20) if found[f"1-2/{n}"]}
+    assert 4 in single
+    assert not single & {0, 1, 2, 3, 9, 10, 12, 14, 15, 16, 17, 18}
+
+
+def test_swebench_reports(shared_formats):
+    folder = shared_formats / "swebench_report"
+    deepseek = read(folder / "20240825_SWE-agent_deepseek-chat-v2.results.json")
+    found = cells(deepseek)["20240825_SWE-agent_deepseek-chat-v2"]
+    assert {item for item, score in found.items() if score == 1} == {
+        *(f"fasterxml__jackson-databind-{n}" for n in (4048, 4050, 4219, 4360, 4486, 4487)),
+        "fasterxml__jackson-dataformat-xml-638",
+        *(f"googlecontainertools__jib-{n}" for n in (2688, 4035)),
+    }
+    assert [item for item, score in found.items() if math.isnan(score)] == ["google__gson-1787"]
+    assert found["fasterxml__jackson-core-174"] == 0  # an empty patch is the model's
+    assert found["apache__dubbo-10638"] == 0
+    assert len(found) == 91
+    wrong = read(folder / "20240825_SWE-agent_deepseek-chat-v2.results.json", errors="wrong")
+    assert wrong.full_scores().tolist() == [9 / 91]
+
+    mini = read(folder / "20240825_SWE-agent_gpt-4o-mini-2024-07-18.results.json")
+    assert mini.n_items - mini.n_missing == 1
+    assert cells(mini)[mini.models[0]]["fasterxml__jackson-databind-3701"] == 1
+
+    acr = cells(read(folder / "acr-run-1.new_report.json"))["acr-run-1.new_report"]
+    assert (len(acr), sum(acr.values())) == (249, 54)
+    assert acr["django__django-16139"] == 1
+    assert acr["django__django-13757"] == 0  # did not apply
+    aider = cells(read(folder / "aider_results.json"))["aider_results"]
+    assert (len(aider), sum(aider.values())) == (300, 79)
+    assert aider["sympy__sympy-23117"] == 1
+    assert aider["django__django-15738"] == 0  # no patch
+
+    with pytest.raises(MdadError, match="lists the resolved instances only"):
+        read(folder / "acr-run-1.old_final_report.json")
+    with pytest.raises(MdadError, match="not who they were"):
+        read(folder / "resolved_submissions_head.json")
+    both = loaders.load_with_report(folder, strict=False, cache=False)
+    assert (both.scores.n_models, both.scores.n_items) == (4, 391)
+    assert both.report.n_errors == 2
+
+
+def test_a_swebench_list_of_resolved_ids_with_the_ids_of_the_benchmark(shared_formats, tmp_path):
+    folder = shared_formats / "swebench_report"
+    known = read(folder / "aider_results.json").items
+    (tmp_path / "lite.txt").write_text("\n".join(known))
+    old = folder / "acr-run-1.old_final_report.json"
+    found = cells(read(old, ids=tmp_path / "lite.txt"))["acr-run-1.old_final_report"]
+    assert (len(found), sum(found.values())) == (300, 48)
+    assert found["django__django-11001"] == 1
+    (tmp_path / "few.txt").write_text("\n".join(known[:5]))
+    with pytest.raises(MdadError, match="not in the list of ids"):
+        read(old, ids=tmp_path / "few.txt")
+
+
+def test_alpaca_eval(shared_formats):
+    folder = shared_formats / "alpaca_eval"
+    with pytest.raises(MdadError, match="2 judges and none was chosen"):
+        read(folder)
+    with pytest.raises(MdadError, match=r"'falcon-7b-instruct', its records 'falcon-40b"):
+        read(folder, judge="alpaca_eval_gpt4")
+    falcon = read(folder, judge="alpaca_eval_gpt4", named_by="folders")
+    rows = json.loads((folder / "falcon-7b-instruct/alpaca_eval_gpt4/annotations.json").read_text())
+    # The preferences in the order of the file, read by eye.
+    expected = [1, 0, 1, 0, 0, 0, 0, 0, 1, 0]
+    assert falcon.models == ("falcon-7b-instruct",)
+    assert sorted(falcon.values[0].tolist()) == sorted(expected)
+    assert read(folder, judge="alpaca_eval_gpt4", named_by="records").models == (
+        "falcon-40b-instruct",
+    )
+    claude = read(folder, judge="weighted_alpaca_eval_gpt4_turbo")
+    preferences = [
+        1.0001195986, 1.0000022959, 1.0001233945, 1.0695417419, 1.0004173158, 1.0083157768,
+        1.9990302482, 1.0191240374, 1.0009110511, 1.0000043569,
+    ]  # fmt: skip
+    assert claude.models == ("claude-2",)
+    assert claude.kind == "graded"
+    assert sorted(claude.values[0]) == pytest.approx(sorted(p - 1 for p in preferences), abs=1e-7)
+    # The same questions, so that the two judges' items have the same ids.
+    assert claude.items == falcon.items
+    by_item = dict(zip(falcon.items, falcon.values[0].tolist(), strict=True))
+    order = [item for row in rows for item in falcon.items if item_of(row) == item]
+    assert [by_item[item] for item in order] == expected
+
+
+def item_of(row):
+    import hashlib  # noqa: PLC0415
+
+    digest = hashlib.blake2b(row["instruction"].encode(), digest_size=8).hexdigest()
+    return f"{row['dataset']}/{digest}"
+
+
+def test_bfcl(shared_formats):
+    scores = read(shared_formats / "bfcl")
+    found = cells(scores)["Nexusflow-Raven-v2"]
+    multiple = [found[f"executable_multiple_function_{n}"] for n in range(50)]
+    assert [n for n, score in enumerate(multiple) if score == 0] == [12, 30, 35, 45]
+    rest = [found[f"rest_{n}"] for n in range(70)]
+    right = [*range(6, 13), 29, 30, 33, 34, *range(53, 60), 62, 63]
+    assert [n for n, score in enumerate(rest) if score == 1] == right
+    assert len(right) == 20
+    assert set(scores.subtasks) == {"executable_multiple_function", "rest"}
+
+
+def test_py_irt(shared_formats):
+    assert cells(read(shared_formats / "py_irt")) == {
+        "pedro": {"q1": 1, "q2": 0, "q3": 1, "q4": 0},
+        "pinguino": {"q1": 1, "q2": 1, "q3": 0, "q4": 0},
+        "ken": {"q1": 1, "q2": 1, "q3": 1, "q4": 1},
+        "burt": {"q1": 0, "q2": 0, "q3": 0, "q4": 0},
+    }
+
+
+def one_row(path, model):
+    """Item to cell of one model in a wide table."""
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        rows = csv.reader(stream)
+        header = next(rows)
+        return next(dict(zip(header, row, strict=True)) for row in rows if row[0] == model)
+
+
+def test_option_logits(shared_formats, shared_data, tmp_path):
+    with pytest.raises(MdadError, match="do not say which option is right"):
+        read(shared_formats / "option_logits")
+    # Somebody else's probabilities and verdicts on the same items, whose right options are found
+    # by comparing them with a plain softmax over the logits.
+    theirs = one_row(shared_data / "naep_cmcqrd_prob_mean.csv.gz", "Qwen2.5-7B")
+    verdicts = one_row(shared_data / "naep_cmcqrd_correct_mean.csv.gz", "Qwen2.5-7B")
+    keys, plain = {}, {}
+    path = shared_formats / "option_logits" / "naep-economics-responses-Qwen2.5-7B.jsonl"
+    for line in path.read_text().splitlines():
+        row = json.loads(line)
+        likely = [[math.exp(x - max(own)) for x in own] for own in row["logits"]]
+        item = row["item_id"]
+        plain[item] = [
+            sum(own[k] / sum(own) for own in likely) / len(likely) for k in range(len(likely[0]))
+        ]
+        wanted = float(theirs[f"naep-economics|{item}"])
+        keys[item] = min(range(len(plain[item])), key=lambda k: abs(plain[item][k] - wanted))
+    key_file = tmp_path / "keys.csv"
+    lines = [f"naep-economics/{item},{place}" for item, place in keys.items()]
+    key_file.write_text("\n".join(["item,right", *lines]))
+    scores = read(shared_formats / "option_logits", right=key_file)
+    assert scores.models == ("Qwen2.5-7B",)
+    assert scores.n_items == 93
+    for column, name in enumerate(scores.items):
+        item = name.removeprefix("naep-economics/")
+        assert scores.option_probabilities[0, column] == pytest.approx(plain[item], abs=1e-6)
+        assert scores.right_options[column] == keys[item]
+        there = f"naep-economics|{item}"
+        assert scores.values[0, column] == float(verdicts[there])
+        assert scores.probabilities[0, column] == pytest.approx(float(theirs[there]), abs=2e-6)
+    first = read(shared_formats / "option_logits", right=key_file, order=0)
+    row = first.option_probabilities[0, first.item_position["naep-economics/NAEP-E407801"]]
+    e = [
+        math.exp(x - 40.271888732910156)
+        for x in (29.073373794555664, 33.386043548583984, 40.271888732910156, 40.16612243652344)
+    ]  # the first order, as it stands there
+    assert row == pytest.approx([x / sum(e) for x in e], abs=1e-6)
+
+
+def test_evalperf(shared_formats):
+    with pytest.raises(MdadError, match="3 metrics and none was chosen"):
+        read(shared_formats / "evalperf")
+    passes = read(shared_formats / "evalperf", metric="pass@1")
+    model = "meta-llama--Meta-Llama-3-8B-Instruct_vllm_temp_1.0"
+    assert passes.models == (model,)
+    found = cells(passes)[model]
+    shown = [found[f"HumanEval/{n}"] for n in (9, 0, 4, 16, 20, 24, 26, 31)]
+    assert shown == [32, 37, 35, 99, 13, 79, 0, 72]
+    assert passes.score_range == (0, 100)
+    assert passes.full_scores()[0] == pytest.approx(43.69491525423729)  # the file's own summary
+    fast = read(shared_formats / "evalperf", metric="dps")
+    assert math.isnan(cells(fast)[model]["HumanEval/26"])
+    assert cells(fast)[model]["HumanEval/0"] == 100
+    assert np.nanmean(fast.values) == pytest.approx(77.04079291937829)
+    with pytest.raises(MdadError, match="no results of EvalPerf per task"):
+        read(shared_formats / "evalperf/COMBINED-RESULTS.json", format="evalperf", metric="dps")
+
+
+def test_livecodebench(shared_formats):
+    assert cells(read(shared_formats / "livecodebench")) == {
+        "O1-Mini-2024-09-12_(N=1)": {
+            "1873_A": 1, "1873_B": 1, "1873_D": 1, "1883_B": 0, "1883_C": 1, "1899_A": 1
+        },
+        "O1-Preview-2024-09-12_(N=1)": {
+            "1873_A": 1, "1873_B": 1, "1873_D": 0, "1883_B": 1, "1883_C": 0, "1899_A": 1
+        },
+    }  # fmt: skip
+
+
+def test_openai_evals(shared_formats):
+    assert cells(read(shared_formats / "openai_evals")) == {
+        "auto_gpt_completion_fn": {
+            "test-match.s1.0": 0, "test-match.s1.1": 1, "test-match.s1.2": 0
+        }
+    }  # fmt: skip
+
+
+def test_the_papers_table(shared_formats):
+    scores = read(shared_formats / "paper_repo_model_scores")
+    assert (scores.n_models, scores.n_items) == (420, 20)
+    assert scores.items[:3] == ("gpqa_main/0", "gpqa_main/1", "gpqa_main/2")
+    found = cells(scores)
+    # The first column of the file, from top to bottom.
+    first = [0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1]
+    own = found["meta-llama__Llama-2-13b-chat-hf"]
+    assert [own[f"gpqa_main/{n}"] for n in range(20)] == first
+
+
+def test_terminal_bench(shared_formats):
+    found = cells(read(shared_formats / "terminal_bench"))["tb_rc2_g5_1"]
+    missing = {"cron-broken-network", "jupyter-notebook-server", "build-initramfs-qemu"}
+    assert {task for task, score in found.items() if math.isnan(score)} == missing
+    assert sum(score == 1 for score in found.values()) == 39
+    assert found["build-linux-kernel-qemu"] == 0
+    assert found["eval-mteb.hard"] == 1
+    assert found["count-dataset-tokens"] == 1  # the agent timed out, the tests passed
+    wrong = read(shared_formats / "terminal_bench", errors="wrong")
+    assert wrong.full_scores()[0] == 0.4875  # the leaderboard's own accuracy
+
+
+def test_zeroeval(shared_formats):
+    assert cells(read(shared_formats / "zeroeval")) == {
+        "openai/gpt-4o-2024-05-13": {f"gsm8k-main-test-#{n}": 1 for n in range(8)}
+    }
+
+
+def test_eqbench_needs_its_range(shared_formats):
+    with pytest.raises(MdadError, match=r"outside the range from 0 to 1.*score_range"):
+        read(shared_formats / "eqbench")
+    scores = read(shared_formats / "eqbench", score_range=(-34, 10))
+    found = cells(scores)["Qwen/Qwen-72B-Chat"]
+    assert len(found) == 171
+    assert found["eq_1"] == 8.341532691815866
+    assert found["eq_109"] == -2.8401627186332483
+
+
+def test_cruxeval(shared_formats):
+    found = cells(read(shared_formats / "cruxeval"))["codellama-7b_temp0.2"]
+    shares = [found[f"output/sample_{n}"] for n in (0, 1, 2, 3, 13, 16)]
+    assert shares == [0, 1, 0.1, 1, 0.5, 0.7]
+    assert len(found) == 800
+    assert sum(found.values()) / 8 == pytest.approx(34.2125)  # the file's own pass_at_1
+
+
+def test_mint(shared_formats):
+    assert cells(read(shared_formats / "mint")) == {
+        "gpt-4-0613 (max5)": {f"gsm8k/{n}": 1 for n in range(4)}
+    }
+
+
+def test_wmt25_needs_metric_and_range(shared_formats):
+    folder = shared_formats / "wmt25_automatic_scores"
+    with pytest.raises(MdadError, match="5 metrics and none was chosen"):
+        read(folder)
+    with pytest.raises(MdadError, match=r"score -9.62421 .* outside the range"):
+        read(folder, metric="MetricX-24-Hybrid-XL")
+    scores = read(folder, metric="GEMBA-ESA-CMDA", score_range=(0, 100))
+    found = cells(scores)["AMI"]
+    place = "en-is_IS/literary/rink_rats_chapter1"
+    assert [found[f"{place}/{n}"] for n in (1, 2, 3)] == [60, 60, 75]
+    assert len(found) == 42 + 43 + 6
+
+
+# ---- errors are not wrong, and wrong is not missing
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "item"),
+    [
+        ("helm", "org/a", "mmlu:subject=law/id12"),
+        ("swebench", "gpt-4.1.run1", "b__b-4"),
+        ("every-eval-ever", "org/m", "gsm8k/3"),
+        ("terminal-bench", "terminus:org/m", "c"),
+        ("mint", "gpt (F=None, max5)", "gsm8k/2"),
+    ],
+)
+def test_an_error_is_missing_unless_asked_for(name, model, item, folder):
+    SAMPLES[name].write(folder)
+    found = loaders.load_with_report(folder, cache=False)
+    assert math.isnan(cells(found.scores)[model][item])
+    assert any("missing" in text for text in found.report.dropped)
+    assert cells(read(folder, errors="wrong"))[model][item] == 0
+    with pytest.raises(SettingError, match="unknown errors 'right'"):
+        read(folder, errors="right")
+
+
+# ---- lists, texts and NaN are no scores
+
+
+BAD_VALUES = ([True, False], "1", {"x": 1}, NAN, "C")
+
+
+@pytest.mark.parametrize("value", BAD_VALUES, ids=str)
+def test_values_that_are_no_numbers(value, folder):
+    files = {
+        "x.jsonl": Lines([{"subject_id": "a", "responses": {"q1": 1, "q2": value}}]),
+    }
+    text = message(folder, files)
+    assert text.startswith("x.jsonl: line 1 ('q2') has response of the kind")
+    assert "nothing is guessed" in text
+    assert cells(read(folder, strict=False)) == {"a": {"q1": 1}}
+
+
+@pytest.mark.parametrize("value", [1.2, -0.5, 100])
+def test_values_out_of_range(value, folder):
+    text = message(folder, {"u_samples.jsonl": Lines([eee_row("1", value), eee_row("2", 1)])})
+    assert "outside the range from 0 to 1" in text
+    assert text.startswith("u_samples.jsonl: line 1 ")
+
+
+def test_infinite_values(folder):
+    rows = "".join(json.dumps(eee_row(item, 0.5)) + "\n" for item in "12")
+    rows = "1e999".join(rows.rsplit("0.5", 1))
+    text = message(folder, {"u_samples.jsonl": rows.encode()})
+    assert text.startswith("u_samples.jsonl: line 2 ")
+    assert "out of range" in text or "outside the range" in text
+
+
+# ---- duplicates and ids
+
+
+def test_ids_1_and_text_1_collide(folder):
+    files = {"results/llama/x_eval_all.json": [problem(1, [True]), problem("1", [False])]}
+    text = message(folder, files)
+    assert "one more record of item '1'" in text
+    assert "scores 1 and 0" in text
+
+
+@pytest.mark.parametrize("again", [1, 0])
+def test_helm_instances_twice(again, folder):
+    files = helm_run("org/a", {"id1": 1, "id2": 0})
+    name = next(iter(files))
+    files[name] += helm_run("org/a", {"id1": again})[name]
+    text = message(folder, files)
+    assert "record 3" in text or "entry 3" in text
+    assert "id1" in text
+
+
+def test_helm_runs_twice(folder):
+    files = helm_run("org/a", {"id1": 1})
+    files |= {f"again/{name}": contents for name, contents in files.items()}
+    assert "was run in more than one folder" in message(folder, files)
+
+
+def test_helm_trials_are_averaged_and_perturbations_left_out(folder):
+    files = helm_run("org/a", {"id1": 1, "id2": 0})
+    name = next(iter(files))
+    second, strange = helm_run("org/a", {"id1": 0})[name] * 1, helm_run("org/a", {"id2": 1})[name]
+    second[0]["train_trial_index"] = 1
+    strange[0]["perturbation"] = {"name": "typos"}
+    files[name] += second + strange
+    found = cells(written(folder, files))["org/a"]
+    assert found == {"mmlu:subject=law/id1": 0.5, "mmlu:subject=law/id2": 0}
+
+
+def test_helm_needs_the_specification(folder):
+    files = helm_run("org/a", {"id1": 1})
+    files = {name: contents for name, contents in files.items() if "spec" not in name}
+    assert "there is no run_spec.json beside it" in message(folder, files)
+
+
+def test_a_metric_that_is_not_there_is_not_replaced(folder):
+    text = message(folder, helm_run("org/a", {"id1": 1}), metric="quasi_exact_match")
+    assert "no metric 'quasi_exact_match'; found: 'exact_match'" in text
+
+
+def test_two_py_irt_lines_of_one_model(folder):
+    rows = [{"subject_id": "a", "responses": {"q": 1}}, {"subject_id": "a", "responses": {"p": 1}}]
+    assert "second line of 'a', first on 1" in message(folder, {"x.jsonl": Lines(rows)})
+
+
+def test_bfcl_counts_must_agree(folder):
+    head = {"accuracy": 0.5, "correct_count": 2, "total_count": 4}
+    name = "score/raven/rest_score.json"
+    assert "counts 2 right of 4 but lists 1 failure" in message(
+        folder, {name: Lines([head, failure(0)])}
+    )
+    assert "do not fit the 4 items" in message(
+        folder, {name: Lines([head, failure(0), failure(9)])}
+    )
+    assert "second failure of 'rest_0'" in message(
+        folder, {name: Lines([head, failure(0), failure(0)])}
+    )
+
+
+def test_bfcl_takes_ids_from_results_beside(folder):
+    head = {"accuracy": 0.5, "correct_count": 1, "total_count": 2}
+    files = {
+        "score/raven/BFCL_v3_live_simple_score.json": Lines(
+            [head, {"id": "live_simple_1-1-0", "valid": False, "prompt": {}}]
+        ),
+        "result/raven/BFCL_v3_live_simple_result.json": Lines(
+            [{"id": "live_simple_0-0-0", "result": "f()"}, {"id": "live_simple_1-1-0"}]
+        ),
+    }
+    assert cells(written(folder, files)) == {
+        "raven": {"live_simple_0-0-0": 1, "live_simple_1-1-0": 0}
+    }
+
+
+def test_evalplus_base_is_not_taken_for_plus(folder):
+    files = {"m_eval_results.json": {"hash": "x", "eval": {"HumanEval/0": [attempt("pass", None)]}}}
+    assert "has no 'plus' outcome" in message(folder, files)
+    assert cells(read(folder, metric="base")) == {"m": {"HumanEval/0": 1}}
+
+
+def test_swebench_reports_must_be_consistent(folder):
+    report = swe_report(["a-1"], ["a-2"])
+    assert "resolved_instances is 7" in message(
+        folder, {"m.json": {**report, "resolved_instances": 7}}
+    )
+    assert "more than one outcome: 'a-1'" in message(
+        folder, {"m.json": swe_report(["a-1"], ["a-1"])}
+    )
+    assert "but not submitted: 'a-2'" in message(
+        folder, {"m.json": {**report, "submitted_ids": ["a-1"], "submitted_instances": 1}}
+    )
+
+
+def test_livecodebench_pass_rate_must_agree(folder):
+    text = message(folder, {"m.eval_all.json": [{**problem("1", [True]), "pass@1": 0.0}]})
+    assert "has pass@1 0, but 1 of its attempts pass" in text
+
+
+def test_openai_evals_report_must_agree_and_the_newest_run_counts(folder):
+    log = [oai_spec(), event(0, "s.1", "match", correct=True), {"final_report": {"accuracy": 0.5}}]
+    assert "reports the accuracy 0.5 but its matches give 1" in message(
+        folder, {"a.jsonl": Lines(log)}
+    )
+    newer = [oai_spec(created="2024-02-01"), event(0, "s.1", "match", correct=False)]
+    found = written(folder, {"a.jsonl": Lines(log[:2]), "b.jsonl": Lines(newer)})
+    assert cells(found) == {"gpt": {"s.1": 0}}
+
+
+def test_openai_evals_metrics(folder):
+    log = [oai_spec(), event(0, "s.1", "metrics", bleu=0.5, chrf=0.25)]
+    assert "2 metrics and none was chosen: 'bleu', 'chrf'" in message(
+        folder, {"a.jsonl": Lines(log)}
+    )
+    assert cells(read(folder, metric="chrf")) == {"gpt": {"s.1": 0.25}}
+
+
+def test_alpaca_eval_refuses_to_mix(folder):
+    files = {
+        "m/judge/annotations.json": [comparison("a", 1)],
+        "n/judge/annotations.json": [comparison("a", 2, "n", baseline="other")],
+    }
+    assert "several baselines" in message(folder, files)
+    mixed = {"x.json": [comparison("a", 1), comparison("b", 2, judge="second")]}
+    for path in folder.rglob("*.json"):
+        path.unlink()
+    assert "by several judges" in message(folder, mixed)
+    assert "no judge 'gpt5'; found: 'judge'" in message(
+        folder, {"x.json": [comparison("a", 1)]}, judge="gpt5"
+    )
+
+
+def test_terminal_bench_without_a_name(folder):
+    files = {
+        "results.json": {"id": "x", "results": [{**trial("a", resolved=True), "trial_name": "a"}]}
+    }
+    assert "its trials name 0 runs" in message(folder, files)
+
+
+def test_zeroeval_refuses_what_it_cannot_compare(folder):
+    files = {"z.json": [zero("q", '{"answer": "B"}', "B")]}
+    assert "has no number as its right answer" in message(folder, files)
+
+
+def test_opencompass_numbers_must_be_whole(folder):
+    details = {"type": "GEN", "5": {"correct": True}, "6": {"correct": False}}
+    text = message(folder, {"results/m/x.json": {"accuracy": 50, "details": details}})
+    assert "numbered from 0 without a gap" in text
+
+
+def test_opencompass_exact_rule(folder):
+    row = {"origin_prompt": "?", "prediction": " 4\n", "gold": "4"}
+    files = {"predictions/m/sum.json": {"0": row, "1": {**row, "prediction": "5"}}}
+    assert cells(written(folder, files, rule="exact")) == {"m": {"sum/0": 1, "sum/1": 0}}
+    with pytest.raises(SettingError, match="unknown rule"):
+        read(folder, rule="exakt")
+
+
+# ---- every_eval_ever
+
+
+def test_eee_metrics_are_not_mixed(folder):
+    rows = [eee_row("1", 1, "acc"), eee_row("1", 0.25, "f1"), eee_row("2", 0, "acc")]
+    files = {"u_samples.jsonl": Lines(rows)}
+    assert "2 metrics and none was chosen: 'acc', 'f1'" in message(folder, files)
+    assert cells(read(folder, metric="acc")) == {"org/m": {"gsm8k/1": 1, "gsm8k/2": 0}}
+    with pytest.raises(MdadError, match="no metric 'em'; found: 'acc', 'f1'"):
+        read(folder, metric="em")
+
+
+def test_eee_takes_the_range_and_refuses_lower_is_better(folder):
+    rows = Lines([eee_row("1", 62.5), eee_row("2", 0.0)])
+    files = {"u_samples.jsonl": rows, "u.json": eee_aggregate(("acc", False, 0, 100))}
+    scores = written(folder, files)
+    assert scores.score_range == (0, 100)
+    files["u.json"] = eee_aggregate(("acc", True, 0, 100))
+    assert "a lower score is better" in message(folder, files)
+
+
+def test_eee_writes_what_it_reads(tmp_path):
+    scores = ScoreMatrix(
+        [[1, 0, NAN], [0, 1, 1], [NAN, NAN, NAN]], ["org/a", "b", "c"], ["q1", "q2", "x/y"],
+        ["one", "one", "two"], name="Bench (v1)",
+    )  # fmt: skip
+    paths = every_eval_ever.write(scores, tmp_path / "out", timestamp=0)
+    assert [p.parent.relative_to(tmp_path / "out").as_posix() for p in paths] == [
+        "data/Bench_v1/org/a", "data/Bench_v1/unknown/b"
+    ]  # fmt: skip
+    again = every_eval_ever.write(scores, tmp_path / "twice", timestamp=0)
+    assert [p.read_bytes() for p in paths] == [p.read_bytes() for p in again]
+    found = read(tmp_path / "out")
+    expected = scores.restrict(models=["b", "org/a"])
+    assert same(cells(found), cells(expected))
+    assert dict(zip(found.items, found.subtasks, strict=True)) == {
+        "q1": "one", "q2": "one", "x/y": "two"
+    }  # fmt: skip
+
+
+def test_eee_files_have_what_the_schema_requires(tmp_path):
+    graded = ScoreMatrix([[7, 10.0]], ["org/a"], ["p", "q"], score_range=(0, 10), name="g")
+    (path,) = every_eval_ever.write(graded, tmp_path, timestamp=5)
+    aggregate = json.loads(path.read_text())
+    assert {
+        "schema_version", "evaluation_id", "retrieved_timestamp", "source_metadata", "model_info",
+        "eval_library", "evaluation_results",
+    } <= aggregate.keys()  # fmt: skip
+    (result,) = aggregate["evaluation_results"]
+    assert result["metric_config"]["score_type"] == "continuous"
+    assert (result["metric_config"]["min_score"], result["metric_config"]["max_score"]) == (0, 10)
+    assert result["score_details"]["score"] == 8.5
+    detailed = aggregate["detailed_evaluation_results"]
+    samples = (tmp_path / detailed["file_path"]).read_text().splitlines()
+    assert len(samples) == detailed["total_rows"] == 2
+    record = json.loads(samples[0])
+    assert {
+        "schema_version", "evaluation_id", "model_id", "evaluation_name", "sample_id",
+        "interaction_type", "input", "answer_attribution", "evaluation", "output",
+    } <= record.keys()  # fmt: skip
+    assert record["evaluation_id"] == aggregate["evaluation_id"]
+    assert read(tmp_path).score_range == (0, 10)
+    with pytest.raises(SettingError, match="collection must be given"):
+        every_eval_ever.write(ScoreMatrix([[1]], ["a"], ["q"]), tmp_path)
+
+
+# ---- the paper's own files
+
+
+def test_the_papers_arrays_have_options(folder):
+    SAMPLES["paper-arrays"].write(folder)
+    scores = read(folder)
+    assert scores.option_probabilities.shape == (2, 3, 3)
+    assert np.isnan(scores.option_probabilities[:, :, 2]).all()  # padding is no option
+    assert scores.probabilities[0] == pytest.approx([0.7, 0.4, 0.9])
+    assert scores.right_options.tolist() == [0, 0, 0]
+
+
+def arrays(name, models=("a", "b"), **changed):
+    files = {
+        "models-by-correctness.npy": CORRECTNESS,
+        "models-by-confidence.npy": CONFIDENCE,
+        "labels.npy": np.array([0, 0, 0]),
+        "model-names-in-order.json": list(models),
+    } | {key.replace("_", "-"): value for key, value in changed.items()}
+    return {f"{name}_{key}": value for key, value in files.items() if value is not None}
+
+
+def test_the_papers_arrays_must_fit(folder):
+    def refused(files):
+        for path in folder.iterdir():
+            path.unlink()
+        return message(folder, files)
+
+    assert "other models" in refused(arrays("art") | arrays("law", ("b", "a")))
+    files = arrays("law")
+    files["law_models-by-correctness.npy"] = np.array([[1, {}], [0, 1]], dtype=object)
+    assert "never opened" in refused(files)
+    files = arrays("law")
+    del files["law_model-names-in-order.json"]
+    assert "no law_model-names-in-order.json beside it" in refused(files)
+    files = arrays("law")
+    del files["law_labels.npy"]
+    assert "no law_labels.npy beside it" in refused(files)
+    files = arrays("law")
+    files["law_models-by-confidence.npy"] = CONFIDENCE - 1
+    assert "outside 0 and 1" in refused(files)
+    assert "names 3 models" in refused(arrays("law", ("a", "b", "c")))
+
+
+def test_the_papers_arrays_with_subtask_ranges(folder, tmp_path):
+    SAMPLES["paper-arrays"].write(folder)
+    (tmp_path / "ranges.json").write_text('{"first": [0, 1], "rest": [1, 3]}')
+    scores = read(folder, subtask_ranges=tmp_path / "ranges.json")
+    assert scores.items == ("first/0", "rest/0", "rest/1")
+    (tmp_path / "ranges.json").write_text('{"first": [0, 2], "rest": [1, 3]}')
+    with pytest.raises(MdadError, match="overlaps another"):
+        read(folder, subtask_ranges=tmp_path / "ranges.json")
+
+
+def test_the_papers_table_with_a_row_missing(folder):
+    text = 'a,b,subtask_range,subset\n1,0,"(0, 1)",law\n1,0,"(2, 3)",art\n'
+    assert "rows are missing, or in another order" in message(folder, {"s.csv": text.encode()})
+
+
+# ---- option logits
+
+
+def test_option_logits_need_keys_for_every_item(folder):
+    files = {**SAMPLES["option-logits"].files, "../right.csv": b"item,right\nnaep/a,A\n"}
+    text = message(folder, files, right=folder.parent / "right.csv")
+    assert "the right option is not given" in text
+    files["../right.csv"] = b"item,right\nnaep/a,A\nnaep/b,D\n"
+    text = message(folder, files, right=folder.parent / "right.csv")
+    assert "has 3 options for 'naep/b', but the right one is number 3" in text
+
+
+def test_no_file_in_a_link_that_leaves_the_folder(folder, tmp_path):
+    files = helm_run("org/a", {"id1": 1})
+    Sample("", files, {}).write(folder)
+    spec = next(folder.rglob("run_spec.json"))
+    (tmp_path / "elsewhere.json").write_bytes(spec.read_bytes())
+    spec.unlink()
+    try:
+        spec.symlink_to(tmp_path / "elsewhere.json")
+    except OSError:
+        pytest.skip("no links here")
+    with pytest.raises(MdadError, match=r"there is no run_spec\.json"):
+        read(Path(folder))
