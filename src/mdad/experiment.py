@@ -9,18 +9,27 @@ import numpy as np
 import numpy.typing as npt
 
 from mdad._checks import check_choice, check_int, check_known, check_real, counted, listed
+from mdad._groups import model_groups
 from mdad._rng import Stream
 from mdad.errors import ScoresError, SettingError
 from mdad.methods import Form, default_methods, make_method
 from mdad.scores import Aggregate
-from mdad.splits import Seen, Split, draw_split, n_seen, n_seen_of
+from mdad.splits import Seen, Split, SplitKind, draw_split, n_seen, n_seen_of
 
 if TYPE_CHECKING:
     from mdad.estimators import Estimates
     from mdad.methods import Built
     from mdad.scores import ScoreMatrix
 
-__all__ = ["ITEM_SETS", "MIN_MODELS", "STANDARD_SIZES", "Experiment", "Run", "run_once"]
+__all__ = [
+    "ITEM_SETS",
+    "MIN_MODELS",
+    "STANDARD_SIZES",
+    "Experiment",
+    "Run",
+    "SplitKind",
+    "run_once",
+]
 
 ITEM_SETS = ("seen", "unseen", "all")
 """The item sets a full score is stated for: the pool at hand, held-out items, both together."""
@@ -29,7 +38,6 @@ STANDARD_SIZES = (10, 25, 50, 100, 250, 500, 1000)
 MIN_MODELS, MIN_TARGET = 15, 2
 DEFAULT_RUNS, MAX_TARGET, MAX_SOURCE = 50, 50, 300
 
-SplitKind = Literal["random"]
 SubtaskMode = Literal["pooled", "separate"]
 FloatArray = npt.NDArray[np.float64]
 
@@ -46,7 +54,10 @@ class Experiment:
     runs : number of runs, each with a split of its own
     n_source, n_target : models per run; None = min(300, the rest) and min(50, a third)
     targets : fixed target models, the same in every run; empty = drawn anew in every run
-    split : "random"
+    split : "random"; "grouped": no family of models is on both sides; "frontier": targets are the
+        best models by full score, sources all others
+    groups : what a family is, of a grouped split: a column of ``model_info`` or a pattern;
+        "" = the column "family", else models that answer almost alike
     seen : "half" of the items of each subtask, or "all": then there are no unseen items
     subtasks : "pooled", or "separate": a micro-benchmark of each subtask; the estimate of the full
         score combines theirs
@@ -68,6 +79,7 @@ class Experiment:
     n_target: int | None = None
     targets: tuple[str, ...] = ()
     split: SplitKind = "random"
+    groups: str = ""
     seen: Seen = "half"
     subtasks: SubtaskMode = "pooled"
     aggregate: Aggregate = "micro"
@@ -111,6 +123,10 @@ class Experiment:
             raise SettingError(
                 "separate subtasks take sizes as fractions of each subtask: fractions=[0.1, 0.2]."
             )
+        if self.groups and self.split != "grouped":
+            raise SettingError("groups belong to the split 'grouped'; leave them out, or say it.")
+        if self.targets and self.split == "frontier":
+            raise SettingError("the split 'frontier' takes the best models as targets; name none.")
         if self.targets and self.n_target not in {None, len(self.targets)}:
             raise SettingError(
                 f"n_target is {self.n_target}, but {len(self.targets)} target models are named; "
@@ -134,6 +150,8 @@ class Experiment:
                 "many items tell them apart."
             )
         scores.check_complete()
+        if self.split == "grouped":
+            model_groups(scores, self.groups)
         check_known("model", self.targets, scores.model_position, "the score matrix")
         n_models, pool = scores.n_models, n_seen(scores, self.seen)
         n_target = len(self.targets) or self.n_target or min(MAX_TARGET, n_models // 3)
@@ -239,6 +257,9 @@ def run_once(scores: ScoreMatrix, experiment: Experiment, number: int) -> Run:
         targets=experiment.targets,
         seen=experiment.seen,
         stream=stream.child("split"),
+        kind=experiment.split,
+        groups=experiment.groups,
+        aggregate=experiment.aggregate,
     )
     select = stream.child("select")
     if experiment.subtasks == "pooled":
@@ -272,7 +293,8 @@ def _measured(
     shape = (len(experiment.methods), len(sizes), len(split.target))
     estimates, errors = np.empty(shape), np.empty(shape)
     for m, name in enumerate(experiment.methods):
-        build = make_method(name, experiment.form).prepare(
+        method = make_method(name, experiment.form)
+        build = method.for_split(experiment.split, experiment.groups).prepare(
             source, aggregate=experiment.aggregate, stream=stream
         )
         for s, size in enumerate(sizes):

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from mdad._checks import suggestion
+from mdad._method import Built, Method
+from mdad.auto import Auto
 from mdad.errors import MethodError
 from mdad.estimators import (
     Aipw,
     AnchorMean,
     AnchorPredictor,
     BestLinear,
-    Estimator,
-    FittedEstimator,
     IrtPrediction,
     KernelRidge,
     Ridge,
@@ -33,10 +33,7 @@ from mdad.selectors import (
     OptionAnchors,
     PaperDiversity,
     PaperStratifiedConfidence,
-    Prepared,
     ProportionalSubtasks,
-    Selection,
-    Selector,
     StratifiedConfidence,
     Uniform,
 )
@@ -44,8 +41,7 @@ from mdad.selectors import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mdad._rng import Stream
-    from mdad.scores import Aggregate, ScoreMatrix
+    from mdad.scores import ScoreMatrix
 
 __all__ = ["METHODS", "Built", "Form", "Method", "MethodInfo", "default_methods", "make_method"]
 
@@ -53,44 +49,6 @@ Form = Literal["default", "paper"]
 """Whose form of a method: ours, or the one the paper's code runs where that differs."""
 
 ENTRY_POINTS = "mdad.methods"
-
-
-@dataclass(frozen=True, eq=False)
-class Built:
-    """A micro-benchmark of one size: the chosen items and the estimator fitted to them."""
-
-    selection: Selection
-    estimator: FittedEstimator
-
-
-@dataclass(frozen=True)
-class Method:
-    """A selector and the estimator that reads what it selects."""
-
-    name: str
-    selector: Selector
-    estimator: Estimator
-
-    def prepare(
-        self, scores: ScoreMatrix, *, aggregate: Aggregate, stream: Stream
-    ) -> Callable[[int], Built]:
-        """Do what all sizes share; return the function from size to micro-benchmark.
-
-        Parameters
-        ----------
-        scores : source models x seen items
-        aggregate : how a full score is formed
-        stream : randomness of this run; the method adds its name
-        """
-        select: Prepared = self.selector.prepare(
-            scores, aggregate=aggregate, stream=stream.child(self.name)
-        )
-
-        def build(size: int) -> Built:
-            selection = select(size)
-            return Built(selection, self.estimator.fit(scores, selection, aggregate=aggregate))
-
-        return build
 
 
 @dataclass(frozen=True)
@@ -196,6 +154,14 @@ def _irt_information(_form: Form) -> Method:
     return Method("irt-information", IrtInformation(), IrtPrediction())
 
 
+def _auto(_form: Form) -> Method:
+    return Auto()
+
+
+def _auto_ability(_form: Form) -> Method:
+    return Auto("auto-ability", aim="ability")
+
+
 METHODS: dict[str, MethodInfo] = {
     "random": MethodInfo(
         _random, "uniform random items without replacement; plain mean", reads="nothing"
@@ -258,6 +224,16 @@ METHODS: dict[str, MethodInfo] = {
     "c-optimal-factor": MethodInfo(
         _c_optimal_factor,
         "the same by what items share in 10 factors alone; generalises better to unseen items",
+        reads="values",
+    ),
+    "auto": MethodInfo(
+        _auto,
+        "the best of several methods for this size, by an experiment among the source models",
+        reads="values",
+    ),
+    "auto-ability": MethodInfo(
+        _auto_ability,
+        "the same, judged on items that could not be chosen: the ability behind the pool",
         reads="values",
     ),
     "random-ridge": MethodInfo(

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mdad.scores import ScoreMatrix
 
-__all__ = ["Quality", "assess", "copy_groups"]
+__all__ = ["Quality", "assess", "copy_groups", "near_pairs"]
 
 MAX_DIFFERENT = 0.01
 MIN_SHARED = 0.9
@@ -75,9 +76,15 @@ def _groups(rows: Iterable[np.ndarray]) -> list[list[int]]:
     return [group for group in places.values() if len(group) > 1]
 
 
-def _near_copies(scores: ScoreMatrix) -> set[str]:
+def near_pairs(scores: ScoreMatrix) -> npt.NDArray[np.bool_]:
+    """Which two different models answer almost alike; see :class:`Quality`.
+
+    Returns
+    -------
+    bool array of shape (n_models, n_models), symmetric; nothing in it where scores are graded
+    """
     if scores.kind != "correctness":
-        return set()
+        return np.zeros((scores.n_models, scores.n_models), dtype=bool)
     step = max(1, scores.n_items // SAMPLE_ITEMS)
     right = scores.values[:, ::step].astype(np.float32)
     wrong = 1 - right
@@ -85,6 +92,12 @@ def _near_copies(scores: ScoreMatrix) -> set[str]:
     n_items = right.shape[1]
     either_wrong = n_items - both_right
     different = either_wrong - both_wrong
-    near = (different <= MAX_DIFFERENT * n_items) & (both_wrong >= MIN_SHARED * either_wrong)
+    near: npt.NDArray[np.bool_] = different <= MAX_DIFFERENT * n_items
+    near &= both_wrong >= MIN_SHARED * either_wrong
     np.fill_diagonal(near, val=False)
+    return near
+
+
+def _near_copies(scores: ScoreMatrix) -> set[str]:
+    near = near_pairs(scores)
     return {scores.models[row] for row in np.flatnonzero(near.any(axis=1))}

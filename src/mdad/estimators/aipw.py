@@ -155,10 +155,9 @@ class FittedAipw:
 
     def _errors(self, residuals: FloatArray, share: FloatArray) -> FloatArray:
         size = len(share)
-        # With equal weights: the sample variance over size x (1 - size / n).
-        known = size * (share**2) @ residuals**2
-        prior = PRIOR * self.variance / size
-        spread = (known * size + prior) / (size - 1 + PRIOR)
+        # With equal weights: the sample variance / size x (1 - size / n).
+        squares = size**2 * (share**2 @ residuals**2) + PRIOR * self.variance
+        spread = squares / (size - 1 + PRIOR) / size
         found: FloatArray = self.rest * np.sqrt(spread * (1 + size / self.n_rest))
         return found
 

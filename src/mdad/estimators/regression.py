@@ -27,6 +27,10 @@ PENALTIES = tuple(float(x) for x in np.geomspace(1e-3, 1e3, 19))
 WIDTHS = (0.25, 0.5, 1.0, 2.0)
 """Kernel widths tried: exponents at the median distance of two source models."""
 
+MIN_FREEDOM = 0.25
+"""Share of the models that must be left as degrees of freedom. Copies among the source models make
+a fit that interpolates look good to generalised cross-validation."""
+
 
 @dataclass(frozen=True, eq=False)
 class Spectral:
@@ -64,7 +68,7 @@ def spectral_ridge(kernel: FloatArray, target: FloatArray) -> Spectral:
         left = penalty / (values + penalty)
         # One degree of freedom is the mean's.
         freedom = float(left.sum()) - 1
-        if freedom <= 0:
+        if freedom < MIN_FREEDOM * n:
             continue
         score = float(((left * along) ** 2).sum()) * n / freedom**2
         if score < best.score:
