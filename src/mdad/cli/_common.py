@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mdad.scores import ScoreMatrix
+
+Number = TypeVar("Number", int, float)
 
 FILE_HELP = (
     "Table of models x items (CSV, TSV, Parquet, JSONL; .gz allowed), a folder of evaluation logs "
@@ -118,28 +120,21 @@ def numbers_of(name: str, option: str | None) -> tuple[int, ...]:
     SettingError
         when a part is not one.
     """
-    try:
-        return tuple(int(part) for part in names_of(option))
-    except ValueError:
-        raise SettingError(
-            f"{name} takes whole numbers separated by commas, as in 25,50,100; got {option!r}."
-        ) from None
+    return _parts(name, option, int, "whole numbers separated by commas, as in 25,50,100")
 
 
 def shares_of(name: str, option: str | None) -> tuple[float, ...]:
-    """The parts of a comma-separated option as numbers.
+    """The parts of a comma-separated option as numbers; errors as of :func:`numbers_of`."""
+    return _parts(name, option, float, "numbers separated by commas, as in 0.02,0.1")
 
-    Raises
-    ------
-    SettingError
-        when a part is not one.
-    """
+
+def _parts(
+    name: str, option: str | None, kind: Callable[[str], Number], what: str
+) -> tuple[Number, ...]:
     try:
-        return tuple(float(part) for part in names_of(option))
+        return tuple(kind(part) for part in names_of(option))
     except ValueError:
-        raise SettingError(
-            f"{name} takes numbers separated by commas, as in 0.02,0.1; got {option!r}."
-        ) from None
+        raise SettingError(f"{name} takes {what}; got {option!r}.") from None
 
 
 def console(*, error: bool = False) -> Console:
