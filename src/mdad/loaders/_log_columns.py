@@ -93,10 +93,12 @@ class Gathering:
 def _bad_id(kind: str, name: str) -> str | None:
     if not name or name != name.strip():
         return f"has the {kind} id {shorten(name)}: empty, or with white space around it."
-    if not name.isprintable():
+    if "\ufffd" in name or not name.isprintable():
         try:
             name.encode()
         except UnicodeEncodeError:
+            return f"has the {kind} id {shorten(name)}, which is not valid Unicode."
+        if "\ufffd" in name:
             return f"has the {kind} id {shorten(name)}, which is not valid Unicode."
         if "\0" in name:
             return f"has the {kind} id {shorten(name)} with a zero byte in it."

@@ -6,8 +6,8 @@ network connection or runs code from a file.
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import zipfile
 import zlib
 from contextlib import contextmanager
@@ -29,6 +29,7 @@ T = TypeVar("T")
 HEAD = 1 << 16
 """Bytes of a file that are looked at to know its format."""
 
+FIRST_LINES = 20
 CHUNK = 1 << 20
 MAX_FILES = 200_000
 MAX_DEPTH = 16
@@ -36,6 +37,14 @@ MAX_DOCUMENT = 1 << 32
 """Bytes of one JSON document, which is decoded whole."""
 
 _BOM = b"\xef\xbb\xbf"
+_ANY = msgspec.json.Decoder()
+_TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|NaN|-?Infinity', re.DOTALL)
+_ESCAPES = re.compile(
+    rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    rb"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.",
+    re.DOTALL,
+)
+_LITERALS = {b"NaN": b"null", b"Infinity": b"1e308", b"-Infinity": b"-1e308"}
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,8 @@ class Tree:
 
     def shown(self, path: Path) -> str:
         """The name of a file in messages: below the root, with slashes."""
-        return path.name if path == self.root else path.relative_to(self.root).as_posix()
+        inside = path != self.root and path.is_relative_to(self.root)
+        return path.relative_to(self.root).as_posix() if inside else path.name
 
     def ending(self, *suffixes: str) -> tuple[Path, ...]:
         """The files whose names end so, ``.gz`` allowed."""
@@ -74,21 +84,22 @@ class Tree:
         return self._heads[path]
 
     def first_record(self, path: Path) -> dict[str, Any]:
-        """The first line of a JSON Lines file as an object; empty when it is something else.
+        """The first object in a JSON Lines file; empty when there is none in its first lines.
 
         A line longer than the head is not read to its end: its top-level names that stand in
-        the head are given with the value None where the value is cut off.
+        the head are given with the value None.
         """
-        line, newline, _ = self.head(path).lstrip().partition(b"\n")
-        if not line.startswith(b"{"):
-            return {}
-        if not newline and len(line) >= HEAD - 8:
-            return _cut_object(line)
-        try:
-            found = decode(line, msgspec.json.Decoder())
-        except (ValueError, RecursionError):
-            return {}
-        return found if isinstance(found, dict) else {}
+        lines = self.head(path).split(b"\n")
+        for number, line in enumerate(lines[:FIRST_LINES], 1):
+            if number == len(lines) and len(self.head(path)) == HEAD:
+                return _cut_object(line) if line.startswith(b"{") else {}
+            try:
+                found = decode(line, _ANY)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(found, dict):
+                return found
+        return {}
 
 
 def _cut_object(text: bytes) -> dict[str, Any]:
@@ -154,7 +165,7 @@ def tree_of(path: Path) -> Tree:
 
 
 def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
-    """One JSON value of the decoder's type; NaN and lone surrogates pass where not asked for.
+    """One JSON value of the decoder's type, with the liberties that Python's writer takes.
 
     Raises
     ------
@@ -168,19 +179,31 @@ def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
     except msgspec.ValidationError:
         raise
     except msgspec.DecodeError:
-        # Python's own writer puts NaN and Infinity into files; msgspec is right to refuse them,
-        # but they may stand in fields nobody asked for.
-        slow = json.loads(data.decode("utf-8", "replace"))
-        found: T = msgspec.convert(slow, decoder.type)
-        return found
+        mended = _TOKENS.sub(_plain, data.decode("utf-8", "replace").encode())
+        if mended == data:
+            raise
+        return decoder.decode(mended)
+
+
+def _plain(token: re.Match[bytes]) -> bytes:
+    """A token as standard JSON has it.
+
+    Python's own writer puts NaN, Infinity and half surrogates into files; msgspec is right to
+    refuse them, but they may stand in fields nobody asked for. NaN is "not scored", which is
+    null; an infinite score stays out of every range; no id may hold U+FFFD.
+    """
+    text = token[0]
+    if text.startswith(b'"'):
+        return _ESCAPES.sub(lambda each: b"\\ufffd" if each[2] else each[0], text)
+    return _LITERALS[text]
 
 
 def why_not(error: Exception) -> str:
     """What a decoding error means, to be put behind the place it happened."""
     if isinstance(error, RecursionError):
-        return "is nested too deeply"
+        return "is nested too deeply."
     if isinstance(error, msgspec.ValidationError):
-        return f"is not as it should be: {error}"
+        return f"is not as it should be: {error}."
     return f"is not valid JSON ({error}); is the file cut off?"
 
 
