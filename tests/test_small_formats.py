@@ -221,17 +221,17 @@ def test_alpaca_eval(shared_formats):
     with pytest.raises(MdadError, match="2 judges and none was chosen"):
         read(folder)
     with pytest.raises(MdadError, match=r"'falcon-7b-instruct', its records 'falcon-40b"):
-        read(folder, judge="alpaca_eval_gpt4")
-    falcon = read(folder, judge="alpaca_eval_gpt4", named_by="folders")
+        read(folder, scorer="alpaca_eval_gpt4")
+    falcon = read(folder, scorer="alpaca_eval_gpt4", model_names="folder")
     rows = json.loads((folder / "falcon-7b-instruct/alpaca_eval_gpt4/annotations.json").read_text())
     # The preferences in the order of the file, read by eye.
     expected = [1, 0, 1, 0, 0, 0, 0, 0, 1, 0]
     assert falcon.models == ("falcon-7b-instruct",)
     assert sorted(falcon.values[0].tolist()) == sorted(expected)
-    assert read(folder, judge="alpaca_eval_gpt4", named_by="records").models == (
+    assert read(folder, scorer="alpaca_eval_gpt4", model_names="log").models == (
         "falcon-40b-instruct",
     )
-    claude = read(folder, judge="weighted_alpaca_eval_gpt4_turbo")
+    claude = read(folder, scorer="weighted_alpaca_eval_gpt4_turbo")
     preferences = [
         1.0001195986, 1.0000022959, 1.0001233945, 1.0695417419, 1.0004173158, 1.0083157768,
         1.9990302482, 1.0191240374, 1.0009110511, 1.0000043569,
@@ -452,7 +452,7 @@ def test_an_error_is_missing_unless_asked_for(name, model, item, folder):
 # ---- lists, texts and NaN are no scores
 
 
-BAD_VALUES = ([True, False], "1", {"x": 1}, NAN, "C")
+BAD_VALUES = ([True, False], "1", {"x": 1}, "C")
 
 
 @pytest.mark.parametrize("value", BAD_VALUES, ids=str)
@@ -464,6 +464,13 @@ def test_values_that_are_no_numbers(value, folder):
     assert text.startswith("x.jsonl: line 1 ('q2') has response of the kind")
     assert "nothing is guessed" in text
     assert cells(read(folder, strict=False)) == {"a": {"q1": 1}}
+
+
+def test_nan_and_null_are_missing(folder):
+    rows = [{"subject_id": "a", "responses": {"q1": 1, "q2": NAN, "q3": None}}]
+    assert same(
+        cells(written(folder, {"x.jsonl": Lines(rows)})), {"a": {"q1": 1.0, "q2": NAN, "q3": NAN}}
+    )
 
 
 @pytest.mark.parametrize("value", [1.2, -0.5, 100])
@@ -616,7 +623,7 @@ def test_alpaca_eval_refuses_to_mix(folder):
         path.unlink()
     assert "by several judges" in message(folder, mixed)
     assert "no judge 'gpt5'; found: 'judge'" in message(
-        folder, {"x.json": [comparison("a", 1)]}, judge="gpt5"
+        folder, {"x.json": [comparison("a", 1)]}, scorer="gpt5"
     )
 
 
@@ -795,3 +802,31 @@ def test_no_file_in_a_link_that_leaves_the_folder(folder, tmp_path):
         pytest.skip("no links here")
     with pytest.raises(MdadError, match=r"there is no run_spec\.json"):
         read(Path(folder))
+
+
+# ---- documentation and command line
+
+
+def test_every_format_has_a_paragraph():
+    page = (Path(__file__).resolve().parents[1] / "docs" / "formats.md").read_text(encoding="utf-8")
+    logs = [name for name, loader in loaders.LOADERS.items() if loader.logs]
+    assert [name for name in logs if f"**`{name}`**" not in page] == []
+
+
+def test_options_of_one_format_on_the_command_line(folder):
+    from typer.testing import CliRunner  # noqa: PLC0415
+
+    from mdad.cli import app  # noqa: PLC0415
+
+    options = SAMPLES["option-logits"].write(folder)
+
+    def ran(*more):
+        return CliRunner().invoke(app, ["load", str(folder), *more])
+
+    shown = ran("--option", f"right={options['right']}", "--option", "order=0")
+    assert shown.exit_code == 0, shown.output
+    assert "most probable option, order 0" in shown.output
+    for wrong in ("right", "metric=x", "=x"):
+        result = ran("--option", wrong)
+        assert isinstance(result.exception, SettingError)
+        assert "must be NAME=VALUE" in str(result.exception)

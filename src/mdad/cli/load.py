@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,7 +21,7 @@ from mdad.cli._common import (
     progress_bar,
 )
 from mdad.cli.data import check_target, write_scores
-from mdad.errors import ScoresError
+from mdad.errors import ScoresError, SettingError
 
 if TYPE_CHECKING:
     from mdad.loaders import LoadReport
@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 EPILOG = "Example: mdad load results/ --filter strict-match --out scores.parquet"
 MAX_ROWS = 20
 MAX_NAMES = 3
+
+_NAMED = (
+    "format", "items", "models_file", "cache", "progress", "metric", "filter", "scorer",
+    "item_key", "reduce", "errors", "model_names", "score_range", "strict", "n_jobs",
+)  # fmt: skip
+"""Options that have a flag of their own."""
 
 
 def register(app: typer.Typer) -> None:
@@ -56,6 +62,10 @@ def load_command(
     ] = None,
     model_names: Annotated[
         str | None, typer.Option(help="Name models by their log (default) or their folder.")
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(help="An option of one format only, as in `ids=FILE`; may be repeated."),
     ] = None,
     strict: Annotated[
         bool,
@@ -100,6 +110,7 @@ def load_command(
             score_range=score_range,
             strict=None if strict else False,
             n_jobs=None if n_jobs == 1 else n_jobs,
+            **_own_options(option or []),
         )
     alike = _alike(scores)
     if out is not None:
@@ -112,6 +123,20 @@ def load_command(
     _show(scores, report, alike)
     if out is not None:
         typer.echo(f"written to {out}")
+
+
+def _own_options(given: list[str]) -> dict[str, Any]:
+    """Options of one format, whole numbers as such."""
+    found: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier() or name in _NAMED or not value:
+            raise SettingError(
+                f"--option {text!r} must be NAME=VALUE with the name of an option that has no "
+                "other flag, as in --option ids=lite.txt."
+            )
+        found[name] = int(value) if value.isascii() and value.isdigit() else value
+    return found
 
 
 def _alike(scores: ScoreMatrix) -> list[str]:

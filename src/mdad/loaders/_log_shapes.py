@@ -141,14 +141,11 @@ def model_of(tree: Tree, path: Path, generic: Iterable[str], *endings: str) -> s
 def number_of(value: Any) -> float | None:
     """A JSON number, True or False as a float; NaN for null; None for anything else.
 
-    >>> number_of(True), number_of(None), number_of("1"), number_of(float("nan"))
+    >>> number_of(True), number_of(None), number_of("1"), number_of([1])
     (1.0, nan, None, None)
     """
     if value is None:
         return math.nan
-    if isinstance(value, float) and math.isnan(value):
-        # Something was computed and is no number; that is not the same as not scored.
-        return None
     try:
         return float(value) if isinstance(value, bool | int | float) else None
     except OverflowError:  # an integer of more than 308 digits
@@ -157,7 +154,7 @@ def number_of(value: Any) -> float | None:
 
 def no_number(what: str, value: Any) -> str:
     """Why a value is no score."""
-    kind = "NaN" if isinstance(value, float) else type(value).__name__
+    kind = type(value).__name__
     if isinstance(value, list):
         kind = f"list of {len(value)}"
     return (

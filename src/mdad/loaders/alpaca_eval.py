@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mdad.loaders._log_report import Loaded
     from mdad.loaders._logs import Setup
 
-NAMED_BY = ("records", "folders")
+MODEL_NAMES = ("log", "folder")
 
 
 class _Row(msgspec.Struct):
@@ -71,18 +71,18 @@ def detect(tree: Tree) -> bool:
 
 
 def load(
-    tree: Tree, setup: Setup, *, judge: str | None = None, named_by: str | None = None
+    tree: Tree, setup: Setup, *, scorer: str | None = None, model_names: str | None = None
 ) -> Loaded:
     """Read the annotations of one judge.
 
     Parameters
     ----------
-    judge : the annotator, as in "alpaca_eval_gpt4"; needed where there are several
-    named_by : "records" or "folders": where a model's name is taken from when its folder and
-        the records in it disagree; None refuses such files
+    scorer : the judge (annotator), as in "alpaca_eval_gpt4"; needed where there are several
+    model_names : "log" or "folder": where a model's name is taken from when its folder and the
+        records in it disagree; None refuses such files
     """
-    if named_by is not None:
-        check_choice("named_by", named_by, NAMED_BY)
+    if model_names is not None:
+        check_choice("model_names", model_names, MODEL_NAMES)
     files = some_files(tree, fitting(tree, [".json"], _is_annotations), "annotations.json")
     by_judge: dict[str, dict[str, list[Path]]] = {}
     for path in files:
@@ -95,9 +95,10 @@ def load(
         for annotator, baseline in pairs:
             by_judge.setdefault(annotator, {}).setdefault(baseline, []).append(path)
     source = Source(tree.root.name)
+    judge = scorer
     if judge is None:
         if len(by_judge) != 1:
-            raise no_choice(source, "judge", by_judge or {"NAME"}, "judge")
+            raise no_choice(source, "judge", by_judge or {"NAME"}, "scorer")
         judge = next(iter(by_judge))
     elif judge not in by_judge:
         raise not_there(source, "judge", judge, by_judge)
@@ -111,7 +112,7 @@ def load(
     return collect(
         tree,
         taken,
-        partial(_read, named_by=named_by),
+        partial(_read, model_names=model_names),
         setup,
         format="alpaca-eval",
         metric=f"preference over {baseline} by {judge}",
@@ -123,20 +124,20 @@ def _names(tree: Tree, path: Path) -> list[_Names]:
     return json_document(path, Source(tree.shown(path)), _NAMES)
 
 
-def _model(path: Path, source: Source, row: _Row, named_by: str | None) -> str:
+def _model(path: Path, source: Source, row: _Row, model_names: str | None) -> str:
     """The model of a file; folder and record agree, or the caller says which is right."""
     folder = folder_name(path, 2) if folder_name(path) == row.annotator else ""
-    if folder and folder != row.generator_2 and named_by is None:
+    if folder and folder != row.generator_2 and model_names is None:
         raise source.error(
             f"its folder says that the model is {folder!r}, its records {row.generator_2!r}. Say "
-            "which is right: named_by='records' or named_by='folders' (--named-by)."
+            "which is right: model_names='log' or model_names='folder' (--model-names)."
         )
-    return folder if folder and named_by == "folders" else row.generator_2
+    return folder if folder and model_names == "folder" else row.generator_2
 
 
-def _read(path: Path, findings: Findings, *, named_by: str | None) -> Iterator[Record]:
+def _read(path: Path, findings: Findings, *, model_names: str | None) -> Iterator[Record]:
     rows = json_document(path, findings.source, _ROWS)
-    model = _model(path, findings.source, rows[0], named_by) if rows else ""
+    model = _model(path, findings.source, rows[0], model_names) if rows else ""
     for entry, row in enumerate(rows, 1):
         if row.generator_2 != rows[0].generator_2:
             findings.bad(

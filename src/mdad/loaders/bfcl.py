@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mdad.errors import FormatError
     from mdad.loaders._log_files import Tree
     from mdad.loaders._log_report import Loaded
     from mdad.loaders._logs import Setup
@@ -101,7 +100,7 @@ def _read(path: Path, findings: Findings, *, results: dict[Path, Path]) -> Itera
     for line, row in json_lines(path, source, _LINES):
         if isinstance(row, str):
             # A failure that cannot be read would count as right.
-            raise source.error(f"{source.at(line)} {row}.")
+            raise source.error(f"{source.at(line)} {row}")
         rows.append((line, row))
     right, total = _counts(source, rows)
     category, model = _category(path), _model(path, source, rows)
@@ -171,12 +170,11 @@ def _items(source: Source, category: str, total: int, results: Path | None) -> l
     names = []
     for line, row in json_lines(results, source, _RESULTS):
         if isinstance(row, str):
-            raise _of_results(source, results, f"line {line:,} {row}")
+            raise source.error(f"in {results.name} beside it, line {line:,} {row}")
         names.append(row.id)
     if len(set(names)) < len(names) or len(names) != total:
-        raise _of_results(source, results, f"has {len(set(names)):,} items in {len(names):,} lines")
+        raise source.error(
+            f"{results.name} beside it has {len(set(names)):,} items in {len(names):,} lines; the "
+            "score file counts other items."
+        )
     return names
-
-
-def _of_results(source: Source, results: Path, what: str) -> FormatError:
-    return source.error(f"{results.name} beside it {what}; the score file counts other items.")

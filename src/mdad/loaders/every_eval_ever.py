@@ -168,7 +168,7 @@ def _read(
     details = None if aggregate is None else aggregate.model_info.additional_details
     for line, row in json_lines(path, findings.source, _ROWS):
         if isinstance(row, str):
-            findings.bad(line, f"{row}.")
+            findings.bad(line, row)
             continue
         if not wanted(row):
             continue

@@ -61,7 +61,7 @@ class _Name(msgspec.Struct):
 class _Stat(msgspec.Struct):
     name: _Name
     count: int = 0
-    sum: float = 0.0
+    sum: float | None = 0.0
 
 
 class _Instance(msgspec.Struct):
@@ -184,7 +184,9 @@ def _read(path: Path, findings: Findings, *, metric: str | None, errors: str) ->
         key = instance.instance_id, instance.train_trial_index
         score = _score(instance, taken)
         if score is None:
-            findings.bad(entry, f"({instance.instance_id}) has no single value of {taken!r}.")
+            findings.bad(
+                entry, f"({instance.instance_id}) has no value of {taken!r} that is one number."
+            )
             continue
         if key in failed:
             score = error_score(errors)
@@ -228,7 +230,8 @@ def _score(instance: _Instance, metric: str) -> float | None:
     ]  # fmt: skip
     if len(found) != 1:
         return None
-    return found[0].sum / found[0].count if found[0].count > 0 else float("nan")
+    total = found[0].sum
+    return math.nan if total is None or found[0].count <= 0 else total / found[0].count
 
 
 def _state_of(path: Path, source: Source) -> tuple[dict[str, str], set[_Key]]:

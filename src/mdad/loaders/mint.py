@@ -93,7 +93,7 @@ def _read(path: Path, findings: Findings, *, errors: str) -> Iterator[Record]:
     model, data = _names(path, findings.source)
     for line, row in json_lines(path, findings.source, _ROWS):
         if isinstance(row, str):
-            findings.bad(line, f"{row}.")
+            findings.bad(line, row)
             continue
         score = float("nan") if row.state.success is None else float(row.state.success)
         if row.state.error or row.state.success is None:

@@ -96,7 +96,7 @@ def _read(path: Path, findings: Findings, *, metric: str | None) -> Iterator[Rec
     report: dict[str, Any] = {}
     for line, event in json_lines(path, source, _EVENTS):
         if isinstance(event, str):
-            findings.bad(line, f"{event}.")
+            findings.bad(line, event)
             continue
         report = event.final_report or report
         if event.sample_id is not None:

@@ -115,7 +115,7 @@ def _read(path: Path, findings: Findings, *, rule: str | None) -> Iterator[Recor
         raise source.error(
             "it has predictions and references but no scores. Load the results that OpenCompass "
             "writes with dump_details=True, or say how to compare: rule='exact' or "
-            "rule='lawbench' (--rule)."
+            "rule='lawbench' (--option rule=lawbench)."
         )
     else:
         rows = _numbered(document, source)

@@ -92,7 +92,8 @@ def load(
     if right is None:
         raise FormatError(
             f"{tree.root.name}: files of logits do not say which option is right. Give a table "
-            "with the columns item and right (position from 0, or letter): right=FILE (--right)."
+            "with the columns item and right (position from 0, or letter): right=FILE (--option "
+            "right=FILE)."
         )
     keys = _keys(tree.root.__class__(right))
     about = {path: _about(tree, path) for path in files}
@@ -166,7 +167,7 @@ def _rows(
     """Line, item and the probabilities of its options, or what is wrong."""
     for line, row in json_lines(path, findings.source, _ROWS):
         if isinstance(row, str):
-            yield line, "", f"{row}."
+            yield line, "", row
             continue
         item = own.item(row.item_id)
         if item not in keys:
@@ -202,7 +203,8 @@ def _probabilities(logits: list[Any], order: int | None) -> npt.NDArray[np.float
         if order >= len(table):
             return f"has {counted(len(table), 'order')} of the options, none with number {order}."
         table = table[[order]]
-    likely = np.exp(table - table.max(axis=1, keepdims=True))
+    with np.errstate(over="ignore"):  # a difference beyond all bounds has probability 0
+        likely = np.exp(table - table.max(axis=1, keepdims=True))
     averaged: npt.NDArray[np.float64] = (likely / likely.sum(axis=1, keepdims=True)).mean(axis=0)
     return averaged
 

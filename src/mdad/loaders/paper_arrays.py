@@ -9,6 +9,7 @@ exactly 0 at the end are padding, not options. Arrays of objects are never opene
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -98,6 +99,8 @@ def _part(path: Path) -> _Part:
         raise source.error(f"there is no {name}{NAMES} beside it, which names the rows.")
     names: list[str] = json_document(names_file, Source(names_file.name), _NAMES)
     models = tuple(names)
+    if any(not name.isprintable() for name in models):
+        raise Source(names_file.name).error("it has a name with characters that cannot be shown.")
     values = _array(path, 2)
     if values.shape[0] != len(models):
         raise source.error(
@@ -110,16 +113,19 @@ def _part(path: Path) -> _Part:
 
 def _array(path: Path, n_axes: int) -> npt.NDArray[Any]:
     source = Source(path.name)
+    why = (
+        "this is no .npy file of numbers, or it is damaged. Arrays of objects are pickles, which "
+        "can run code and are never opened."
+    )
     try:
-        # Mapped, so that a header cannot ask for more memory than the file is long.
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError, SyntaxError, TypeError, MemoryError, RecursionError):
-        array = None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about headers of old versions
+            # Mapped, so that a header cannot ask for more memory than the file is long.
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # a damaged header raises whatever its parser meets
+        raise source.error(why) from error
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
-        raise source.error(
-            "this is no .npy file of numbers, or it is damaged. Arrays of objects are pickles, "
-            "which can run code and are never opened."
-        )
+        raise source.error(why)
     if array.ndim != n_axes or 0 in array.shape:
         raise source.error(f"it must have {n_axes} axes, none empty; its shape is {array.shape}.")
     return array
@@ -141,15 +147,18 @@ def _options(
             f"its shape is {shape}, that of the confidences {found.shape} and of the labels "
             f"{right.shape}: they are of other models or items."
         )
-    layer = np.array(found, dtype=np.float32)
+    with np.errstate(over="ignore"):  # what is too large is refused below
+        layer = np.array(found, dtype=np.float32)
     if (layer < -ALLOWANCE).any() or (layer > 1 + ALLOWANCE).any():
         raise Source(confidence.name).error(
             "it has numbers outside 0 and 1. Log-likelihoods become probabilities by a softmax "
             "over the options of an item."
         )
     np.clip(layer, 0, 1, out=layer)
-    if right.dtype.kind == "f" and not (right == np.floor(right)).all():
-        raise Source(labels.name).error("it must hold the positions of the right options.")
+    if not ((right >= 0) & (right < layer.shape[2]) & (right == np.floor(right))).all():
+        raise Source(labels.name).error(
+            f"it must hold the positions of the right options, from 0 to {layer.shape[2] - 1}."
+        )
     empty = (layer == 0).all(axis=0)[:, ::-1].cumprod(axis=1)[:, ::-1].astype(bool)
     layer[:, empty] = np.nan
     return layer, right.astype(np.intp)
@@ -206,8 +215,6 @@ def _matrix(
         ]
         options = np.concatenate(padded, axis=1)
         right = np.concatenate([part.right for part in parts if part.right is not None])
-        if ((right < 0) | (right >= width)).any():
-            raise FormatError(f"{tree.root.name}: labels must be from 0 to {width - 1}.")
         probabilities = options[:, np.arange(len(items)), right]
     try:
         return ScoreMatrix(

@@ -52,7 +52,7 @@ def _read(path: Path, findings: Findings) -> Iterator[Record]:
     lines: dict[str, int] = {}
     for line, row in json_lines(path, findings.source, _ROWS):
         if isinstance(row, str):
-            findings.bad(line, f"{row}.")
+            findings.bad(line, row)
             continue
         model = str(row.subject_id)
         if model in lines:

@@ -226,8 +226,8 @@ def _resolved_only(
     if known is None:
         raise source.error(
             "it lists the resolved instances only, so that those that failed are not known. Give "
-            "the ids of the whole benchmark: ids=FILE (--ids), one a line; all others then count "
-            "as not resolved."
+            "the ids of the whole benchmark, one a line: ids=FILE (--option ids=FILE); all others "
+            "then count as not resolved."
         )
     resolved = _list(document, source, "resolved")
     unknown = sorted(set(resolved) - set(known))

@@ -72,7 +72,7 @@ def _read(
     source = findings.source
     for line, row in json_lines(path, source, _ROWS):
         if isinstance(row, str):
-            findings.bad(line, f"{row}.")
+            findings.bad(line, row)
             continue
         if metric is None:
             raise no_choice(source, "metric", row.metric_scores or {"NAME"}, "metric")
