@@ -24,8 +24,8 @@ class Candidate:
     Parameters
     ----------
     name : of the candidate
-    agreement : mean over the inner runs, an estimated tie counting half
-    lead : mean agreement less that of the plain random mean
+    agreement : mean over the inner runs at the size asked for, an estimated tie counting a quarter
+    lead : mean agreement less that of the plain random mean, at this and neighbouring sizes
     standard_error : of the lead, over the inner runs; NaN of a single one
     """
 

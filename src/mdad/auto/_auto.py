@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from mdad._checks import check_choice, check_int
-from mdad._method import Built, Candidate, Choice, Method
+from mdad._method import Built, Choice, Method
 from mdad.auto._candidates import learned, random_family
-from mdad.auto._inner import Aim, FloatArray, Inner
+from mdad.auto._evidence import Evidence, Tried
+from mdad.auto._inner import Aim, Inner
 from mdad.errors import ScoresError
 from mdad.estimators import Aipw, Estimator
 from mdad.selectors import Selector, Uniform, check_size
@@ -30,7 +31,7 @@ MIN_MODELS = 40
 GRID = (10, 25, 50, 100, 250, 500, 1000)
 """Sizes candidates are compared at; another size takes the choice of the nearest in ratio."""
 
-MOST_RUNS, LEAST_RUNS = 10, 2
+MOST_RUNS, LEAST_RUNS = 12, 2
 WORK = 2.5e9
 """Models x items x size x runs of an inner experiment: keeps seven sizes of 300 x 6,012 scores
 below half a minute on one core."""
@@ -82,13 +83,19 @@ class Auto(Method):
         The choice for a size is in the ``choice`` of what is built.
         """
         own = stream.child(self.name)
+        tried: dict[int, Tried] = {}
         choices: dict[int, tuple[Method, Choice]] = {}
+
+        def at(size: int) -> Tried:
+            if size not in tried:
+                tried[size] = self._try(size, scores, aggregate, own.child("inner", size))
+            return tried[size]
 
         def build(size: int) -> Built:
             size = check_size(size, scores)
             near = self._compared_at(size, scores, aggregate)
             if near not in choices:
-                choices[near] = self._choose(near, scores, aggregate, own.child("inner", near))
+                choices[near] = self._choose(near, scores, aggregate, at)
             method, choice = choices[near]
             built = method.prepare(scores, aggregate=aggregate, stream=own)(size)
             return replace(built, choice=choice)
@@ -109,60 +116,49 @@ class Auto(Method):
         return min(near, self._inner(aggregate).most(scores))
 
     def _choose(
-        self, size: int, scores: ScoreMatrix, aggregate: Aggregate, stream: Stream
+        self,
+        size: int,
+        scores: ScoreMatrix,
+        aggregate: Aggregate,
+        at: Callable[[int], Tried],
     ) -> tuple[Method, Choice]:
         fallback = Method("random-aipw", self.selector, self.estimator)
         if not size:
             reason = f"no inner experiment: fewer than {MIN_MODELS} source models, or all items."
             return fallback, Choice(fallback.name, 0, 0, (), reason)
-        family = random_family(scores)
-        methods = [*family, *learned(size)]
-        runs = int(WORK / (scores.n_models * scores.n_items * size))
-        runs = min(max(runs, LEAST_RUNS), self.runs)
+        most = self._inner(aggregate).most(scores)
         try:
-            found = self._inner(aggregate).agreements(scores, methods, size, runs, stream)
+            around = _around(size, min(most, scores.n_items // 2))
+            tried = [(weight, at(g)) for g, weight in around]
         except ScoresError as error:
             reason = f"the inner experiment cannot be done: {error}"
             return fallback, Choice(fallback.name, 0, 0, (), reason)
-        found = found[:, ~np.isnan(found).any(axis=0)]
-        if not found.shape[1]:
-            reason = "all source models tie."
-            return fallback, Choice(fallback.name, size, 0, (), reason)
-        best, reason = _best(found, len(family))
-        evidence = _evidence(methods, found)
-        choice = Choice(methods[best].name, size, found.shape[1], evidence, reason)
-        return methods[best], choice
+        family, methods = random_family(scores), self._methods(size, scores)
+        found = Evidence([method.name for method in methods], tried)
+        if not found.runs:
+            return fallback, Choice(fallback.name, size, 0, (), "all source models tie.")
+        best, reason = found.best(len(family), CAUTION)
+        return methods[best], Choice(methods[best].name, size, found.runs, found.table(), reason)
+
+    def _methods(self, size: int, scores: ScoreMatrix) -> list[Method]:
+        return [*random_family(scores), *learned(size, self.split)]
+
+    def _try(self, size: int, scores: ScoreMatrix, aggregate: Aggregate, stream: Stream) -> Tried:
+        methods = self._methods(size, scores)
+        runs = int(WORK / (scores.n_models * scores.n_items * size))
+        runs = min(max(runs, LEAST_RUNS), self.runs)
+        found = self._inner(aggregate).agreements(scores, methods, size, runs, stream)
+        kept = found[:, ~np.isnan(found).any(axis=0)]
+        return {method.name: row for method, row in zip(methods, kept, strict=True)}
 
 
-def _best(found: FloatArray, n_random: int) -> tuple[int, str]:
-    """Position of the candidate to take, and why.
+def _around(size: int, most: int) -> list[tuple[int, float]]:
+    """A size and its neighbours on the grid, with the weight of what is found there.
 
-    Parameters
-    ----------
-    found : agreements, shape (n_candidates, n_runs); the random family first, its plain mean at 0
-    n_random : size of the family
+    What is best changes slowly with the size, and three sizes tell more than one.
     """
-    means = found.mean(axis=1)
-    safe = int(means[:n_random].argmax())
-    if safe and not _leads(found[safe] - found[0]):
-        safe = 0
-    best = n_random + int(means[n_random:].argmax())
-    if _leads(found[best] - found[safe]):
-        return best, "it leads the random methods in the inner experiment."
-    return safe, "no learned method leads the random ones in the inner experiment."
-
-
-def _leads(difference: FloatArray) -> bool:
-    error = difference.std(ddof=1) / np.sqrt(len(difference)) if len(difference) > 1 else 0.0
-    return bool(difference.mean() > CAUTION * error)
-
-
-def _evidence(methods: list[Method], found: FloatArray) -> tuple[Candidate, ...]:
-    leads = found - found[0]
-    runs = found.shape[1]
-    errors = leads.std(axis=1, ddof=1) / np.sqrt(runs) if runs > 1 else np.full(len(found), np.nan)
-    rows = [
-        Candidate(method.name, float(row.mean()), float(lead.mean()), float(error))
-        for method, row, lead, error in zip(methods, found, leads, errors, strict=True)
-    ]
-    return tuple(sorted(rows, key=lambda row: -row.agreement))
+    below = [g for g in GRID if g < size][-1:]
+    above = [g for g in GRID if size < g <= most][:1]
+    weights = [(size, 1.0), *((g, 0.5) for g in (*below, *above))]
+    total = sum(weight for _, weight in weights)
+    return [(g, weight / total) for g, weight in weights]

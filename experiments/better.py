@@ -1,0 +1,146 @@
+"""Methods beyond the paper's on four real score matrices: seen and unseen, random and frontier.
+
+The paper's setting: 300 source and 50 target models (FaRel: 72 and 50), 50 runs. For every seed the
+MDAD (rules "first" and "monotone") and the mean agreement (estimated ties wrong, and counted half)
+are computed over its runs; printed are means over seeds, and their standard errors over seeds where
+there are two or more. Seen / unseen items.
+
+    python experiments/better.py FOLDER [--data gpqa,musr] [--methods random,auto] [--seeds 5]
+        [--runs 50] [--split random] [--n-jobs 2] [--form agreement|mdad]
+
+FOLDER holds gpqa.csv.gz, musr.csv.gz, ifeval.csv.gz, farel_bench.csv.gz and farel_bench.items.csv.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+
+import mdad
+from mdad import measures
+from mdad.experiment import Experiment
+from mdad.intervals import Interval
+from mdad.runner import run_experiment
+
+SIZES = {
+    "gpqa": (10, 25, 50, 100, 200),
+    "musr": (10, 25, 50, 100, 250),
+    "ifeval": (10, 25, 50, 100, 250),
+    "farel_bench": (10, 25, 50, 100, 200),
+}
+METHODS = (
+    "random",
+    "random-aipw",
+    "random-ridge",
+    "mrmr-ridge",
+    "c-optimal",
+    "c-optimal-factor",
+    "auto",
+    "auto-ability",
+)
+NONE = Interval(n_resamples=0)
+POINTS = 100
+
+Figures = dict[tuple[str, str], np.ndarray]
+"""(measure, method) -> array of shape (n_sizes, 2): seen, unseen."""
+
+
+def read(folder: Path, name: str) -> mdad.ScoreMatrix:
+    items = folder / f"{name}.items.csv"
+    return mdad.load(
+        folder / f"{name}.csv.gz",
+        duplicates="number",
+        **({"items": items} if items.exists() else {}),
+    )
+
+
+def figures(scores: mdad.ScoreMatrix, experiment: Experiment, n_jobs: int) -> Figures:
+    results = run_experiment(scores.complete(), experiment, n_jobs=n_jobs)
+    tables = {
+        "first": (measures.mdad(results, rule="first", interval=NONE), "mdad"),
+        "monotone": (measures.mdad(results, rule="monotone", interval=NONE), "mdad"),
+        "wrong": (measures.agreement(results, interval=NONE), "agreement"),
+        "half": (measures.agreement(results, ties="half", interval=NONE), "agreement"),
+    }
+    found: Figures = {}
+    for measure, (table, column) in tables.items():
+        for method in experiment.methods:
+            rows = table[table["method"] == method]
+            sides = [rows[rows["items"] == side][column].to_numpy() for side in ("seen", "unseen")]
+            found[measure, method] = np.stack(sides, axis=1)
+    return found
+
+
+def shown(values: np.ndarray, *, points: bool) -> str:
+    """Mean over seeds, with the standard error in brackets; "-" where some seed has none."""
+    if np.isnan(values).any():
+        return "-"
+    scale, digits = (POINTS, 1) if points else (1, 3)
+    text = f"{scale * values.mean():.{digits}f}"
+    if len(values) > 1:
+        error = scale * values.std(ddof=1) / np.sqrt(len(values))
+        text += f" ({error:.{digits}f})"
+    return text
+
+
+def report(name: str, split: str, sizes: tuple[int, ...], seeds: list[Figures]) -> None:
+    titles = {
+        "first": "MDAD in points, rule first",
+        "monotone": "MDAD in points, rule monotone",
+        "wrong": "Mean agreement, estimated ties wrong",
+        "half": "Mean agreement, estimated ties counted half",
+    }
+    methods = list(dict.fromkeys(method for _, method in seeds[0]))
+    for measure, title in titles.items():
+        print(f"\n### {name}, {split} split: {title}\n")
+        print("| method | " + " | ".join(str(size) for size in sizes) + " |")
+        print("|---" * (len(sizes) + 1) + "|")
+        for method in methods:
+            stack = np.stack([found[measure, method] for found in seeds])
+            points = measure in {"first", "monotone"}
+            cells = [
+                " / ".join(shown(stack[:, s, side], points=points) for side in (0, 1))
+                for s in range(len(sizes))
+            ]
+            print(f"| {method} | " + " | ".join(cells) + " |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="methods beyond the paper's on real scores")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--data", default=",".join(SIZES))
+    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--split", default="random")
+    parser.add_argument("--n-jobs", type=int, default=1)
+    args = parser.parse_args()
+    print(
+        f"\n## `python experiments/better.py FOLDER --data {args.data} --split {args.split} "
+        f"--methods {args.methods} --seeds {args.seeds} --runs {args.runs}`"
+    )
+    for name in args.data.split(","):
+        scores = read(args.folder, name)
+        start, seeds = time.process_time(), []
+        for seed in range(args.seeds):
+            experiment = Experiment(
+                methods=tuple(args.methods.split(",")),
+                sizes=SIZES[name],
+                runs=args.runs,
+                n_source=min(300, scores.n_models - 50),
+                n_target=50,
+                split=args.split,
+                seed=seed,
+            )
+            seeds.append(figures(scores, experiment, args.n_jobs))
+        report(name, args.split, SIZES[name], seeds)
+        seconds = (time.process_time() - start) / args.seeds / args.runs
+        if args.n_jobs == 1:
+            print(f"\n{seconds:.2f} core-seconds a run.", flush=True)
+
+
+if __name__ == "__main__":
+    main()
