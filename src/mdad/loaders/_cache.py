@@ -60,7 +60,9 @@ def key_of(tree: Tree, format: str, options: Mapping[str, Any]) -> str:  # noqa:
     """Identifies what a load would read and how."""
     digest = hashlib.blake2b(digest_size=16)
     root = tree.root.resolve()
-    said = repr((__version__, format, str(root), sorted(options.items())))
+    named = [Path(value) for value in options.values() if isinstance(value, str | os.PathLike)]
+    states = [(path.stat().st_size, path.stat().st_mtime_ns) for path in named if path.is_file()]
+    said = repr((__version__, format, str(root), sorted(options.items()), states))
     digest.update(said.encode(errors="surrogateescape"))
     for path in tree.files:
         state = path.stat()

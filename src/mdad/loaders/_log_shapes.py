@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mdad._checks import check_choice, listed
@@ -37,8 +38,11 @@ _TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"(\s*:)?|[{}\[\]]')
 _ENDING = re.compile(r"\.(json|jsonl|jsonlines|ndjson|npy|csv)$", re.IGNORECASE)
 
 
+@lru_cache(maxsize=512)
 def shape_of(head: bytes) -> Shape:
     """How JSON begins, and the names of its first object (or of the first object of its list).
+
+    All formats ask this of the same files, one after the other; hence the cache.
 
     >>> shape_of(b'[{"id": 1, "of": {"inner": 2}}, {"other": 3}]') == ("[", {"id", "of"})
     True
@@ -80,6 +84,17 @@ def _peek(path: Path) -> bytes:
             return stream.read(HEAD).removeprefix(b"\xef\xbb\xbf")
     except FormatError:
         return b""
+
+
+def lines_with(*names: str) -> Callable[[bytes], bool]:
+    """A test of how a file begins: JSON Lines whose first object has these names."""
+    wanted = frozenset(names)
+
+    def fits(head: bytes) -> bool:
+        kind, found = shape_of(head)
+        return kind == "{" and wanted <= found
+
+    return fits
 
 
 def some_files(tree: Tree, files: list[Path], what: str) -> list[Path]:
@@ -126,8 +141,8 @@ def model_of(tree: Tree, path: Path, generic: Iterable[str], *endings: str) -> s
     name = stem(path, *endings)
     if name not in generic:
         return name
-    top = tree.root.parent if path == tree.root else tree.root
-    for folder in path.parents:
+    top = tree.root.absolute()
+    for folder in path.absolute().parents:
         if folder.name and folder.name not in generic:
             return folder.name
         if folder == top and path != tree.root:
@@ -181,5 +196,5 @@ def beside(path: Path, name: str) -> Path | None:
 
 def folder_name(path: Path, up: int = 1) -> str:
     """The name of the folder a file is in, or of one further up."""
-    parents = path.parents
+    parents = path.absolute().parents
     return parents[up - 1].name if len(parents) >= up else ""

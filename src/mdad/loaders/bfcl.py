@@ -16,7 +16,7 @@ import msgspec
 
 from mdad._checks import counted, listed
 from mdad.loaders._log_files import json_lines
-from mdad.loaders._log_shapes import folder_name, some_files, stem
+from mdad.loaders._log_shapes import begins, fitting, folder_name, lines_with, some_files, stem
 from mdad.loaders._logs import Findings, Record, collect
 
 if TYPE_CHECKING:
@@ -53,18 +53,17 @@ _LINES = msgspec.json.Decoder(_Line)
 _RESULTS = msgspec.json.Decoder(_Result)
 
 
-def _is_scores(tree: Tree, path: Path) -> bool:
-    return {"accuracy", "correct_count", "total_count"} <= tree.first_record(path).keys()
+_fits = lines_with("accuracy", "correct_count", "total_count")
 
 
 def detect(tree: Tree) -> bool:
     """Whether there is a score file of the leaderboard."""
-    return any(_is_scores(tree, path) for path in tree.ending("_score.json"))
+    return begins(tree, ["_score.json"], _fits)
 
 
 def load(tree: Tree, setup: Setup) -> Loaded:
     """Read the score files below a folder."""
-    files = [path for path in tree.ending("_score.json") if _is_scores(tree, path)]
+    files = fitting(tree, ["_score.json"], _fits)
     some_files(tree, files, "score file of BFCL")
     results = {(folder_name(p), _category(p)): p for p in tree.ending("_result.json")}
     beside = {

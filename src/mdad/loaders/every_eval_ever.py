@@ -19,9 +19,11 @@ from mdad._checks import listed
 from mdad.loaders._eee_write import ITEM, MODEL, write
 from mdad.loaders._log_files import json_document, json_lines
 from mdad.loaders._log_shapes import (
-    LOOKED_AT,
+    begins,
     beside,
     error_score,
+    fitting,
+    lines_with,
     no_number,
     number_of,
     some_files,
@@ -41,7 +43,6 @@ __all__ = ["detect", "load", "write"]
 
 ENDINGS = (".jsonl",)
 _SAMPLES = "_samples.jsonl"
-_SIGNS = {"evaluation_id", "model_id", "sample_id", "evaluation"}
 
 
 class _Evaluation(msgspec.Struct):
@@ -86,13 +87,12 @@ _ROWS = msgspec.json.Decoder(_Row)
 _AGGREGATE = msgspec.json.Decoder(_Aggregate)
 
 
-def _fits(tree: Tree, path: Path) -> bool:
-    return tree.first_record(path).keys() >= _SIGNS
+_fits = lines_with("evaluation_id", "model_id", "sample_id", "evaluation")
 
 
 def detect(tree: Tree) -> bool:
     """Whether there are samples of every_eval_ever."""
-    return any(_fits(tree, path) for path in tree.ending(*ENDINGS)[:LOOKED_AT])
+    return begins(tree, ENDINGS, _fits)
 
 
 def load(tree: Tree, setup: Setup, *, metric: str | None = None, errors: str = "missing") -> Loaded:
@@ -105,7 +105,7 @@ def load(tree: Tree, setup: Setup, *, metric: str | None = None, errors: str = "
     errors : what a sample with an error counts as: "missing" or "wrong"
     """
     error_score(errors)
-    files = [path for path in tree.ending(*ENDINGS) if _fits(tree, path)]
+    files = fitting(tree, ENDINGS, _fits)
     some_files(tree, files, "samples of every_eval_ever")
     aggregates = {path: _aggregate(tree, path) for path in files}
     if setup.score_range is None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mdad.loaders._log_files import json_lines
-from mdad.loaders._log_shapes import LOOKED_AT, error_score, some_files, stem
+from mdad.loaders._log_shapes import begins, error_score, fitting, shape_of, some_files, stem
 from mdad.loaders._logs import Findings, Record, collect
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ class _Row(msgspec.Struct):
 _ROWS = msgspec.json.Decoder(_Row)
 
 
-def _fits(tree: Tree, path: Path) -> bool:
-    found = tree.first_record(path)
-    return {"state", "task"} <= found.keys() and b'"agent_action_count"' in tree.head(path)
+def _fits(head: bytes) -> bool:
+    kind, names = shape_of(head)
+    return kind == "{" and {"state", "task"} <= names and b'"agent_action_count"' in head
 
 
 def detect(tree: Tree) -> bool:
     """Whether there are results of MINT."""
-    return any(_fits(tree, path) for path in tree.ending(*ENDINGS)[:LOOKED_AT])
+    return begins(tree, ENDINGS, _fits)
 
 
 def load(tree: Tree, setup: Setup, *, errors: str = "missing") -> Loaded:
@@ -66,7 +66,7 @@ def load(tree: Tree, setup: Setup, *, errors: str = "missing") -> Loaded:
     errors : what a task that ended with an error counts as: "missing" or "wrong"
     """
     error_score(errors)
-    files = [path for path in tree.ending(*ENDINGS) if _fits(tree, path)]
+    files = fitting(tree, ENDINGS, _fits)
     some_files(tree, files, "results of MINT")
     read = partial(_read, errors=errors)
     return collect(tree, files, read, setup, format="mint", metric="success")
@@ -78,7 +78,7 @@ def _names(path: Path, source: Source) -> tuple[str, str]:
     flat = _FLAT.fullmatch(name)
     if flat is not None:
         return f"{flat['model']} ({flat['setting']})", flat["data"]
-    folders = [folder.name for folder in path.parents][:_FOLDERS]
+    folders = [folder.name for folder in path.absolute().parents][:_FOLDERS]
     if name.startswith("results") and len(folders) == _FOLDERS and folders[-1] == "outputs":
         data, _, setting, feedback, model = folders[:5]
         return f"{model} ({feedback}, {setting})", data

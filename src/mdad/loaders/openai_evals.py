@@ -14,7 +14,7 @@ import msgspec
 
 from mdad._checks import listed
 from mdad.loaders._log_files import json_lines
-from mdad.loaders._log_shapes import LOOKED_AT, no_number, number_of, some_files
+from mdad.loaders._log_shapes import begins, fitting, no_number, number_of, shape_of, some_files
 from mdad.loaders._logs import Findings, Record, Run, collect, newest, no_choice, not_there
 from mdad.loaders._names import Source
 
@@ -53,14 +53,14 @@ class _Event(msgspec.Struct):
 _EVENTS = msgspec.json.Decoder(_Event)
 
 
-def _is_log(tree: Tree, path: Path) -> bool:
-    spec = tree.first_record(path).get("spec")
-    return isinstance(spec, dict) and "eval_name" in spec
+def _fits(head: bytes) -> bool:
+    kind, names = shape_of(head)
+    return kind == "{" and "spec" in names and b'"eval_name"' in head
 
 
 def detect(tree: Tree) -> bool:
     """Whether there is a log of OpenAI Evals."""
-    return any(_is_log(tree, path) for path in tree.ending(*ENDINGS)[:LOOKED_AT])
+    return begins(tree, ENDINGS, _fits)
 
 
 def load(tree: Tree, setup: Setup, *, metric: str | None = None) -> Loaded:
@@ -70,7 +70,7 @@ def load(tree: Tree, setup: Setup, *, metric: str | None = None) -> Loaded:
     ----------
     metric : "correct" of the match events, or a name in the metrics events
     """
-    files = [path for path in tree.ending(*ENDINGS) if _is_log(tree, path)]
+    files = fitting(tree, ENDINGS, _fits)
     runs = []
     for path in some_files(tree, files, "log of OpenAI Evals"):
         spec = _spec_of(path, Source(tree.shown(path)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -21,7 +22,7 @@ from mdad.errors import FormatError
 from mdad.loaders._join import read_labels
 from mdad.loaders._log_files import json_lines
 from mdad.loaders._log_report import Loaded
-from mdad.loaders._log_shapes import LOOKED_AT, model_of, some_files
+from mdad.loaders._log_shapes import begins, fitting, lines_with, model_of, some_files
 from mdad.loaders._logs import Findings, Record, collect
 from mdad.loaders._names import Source
 from mdad.scores import ScoreMatrix
@@ -29,7 +30,6 @@ from mdad.scores import ScoreMatrix
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     import numpy.typing as npt
 
@@ -61,13 +61,12 @@ class _About(NamedTuple):
         return f"{self.task}/{name}" if self.task else str(name)
 
 
-def _fits(tree: Tree, path: Path) -> bool:
-    return {"item_id", "logits"} <= tree.first_record(path).keys()
+_fits = lines_with("item_id", "logits")
 
 
 def detect(tree: Tree) -> bool:
     """Whether there are logits of options."""
-    return any(_fits(tree, path) for path in tree.ending(*ENDINGS)[:LOOKED_AT])
+    return begins(tree, ENDINGS, _fits)
 
 
 def load(
@@ -87,7 +86,7 @@ def load(
     """
     if order is not None:
         check_int("order", order, 0)
-    files = [path for path in tree.ending(*ENDINGS) if _fits(tree, path)]
+    files = fitting(tree, ENDINGS, _fits)
     some_files(tree, files, "logits of options")
     if right is None:
         raise FormatError(
@@ -95,7 +94,7 @@ def load(
             "with the columns item and right (position from 0, or letter): right=FILE (--option "
             "right=FILE)."
         )
-    keys = _keys(tree.root.__class__(right))
+    keys = _keys(Path(right))
     about = {path: _about(tree, path) for path in files}
     read = partial(_read, about=about, keys=keys, order=order)
     how = "mean over the orders of the options" if order is None else f"order {order}"

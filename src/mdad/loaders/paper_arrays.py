@@ -10,6 +10,7 @@ exactly 0 at the end are padding, not options. Arrays of objects are never opene
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -26,7 +27,6 @@ from mdad.scores import ScoreMatrix
 
 if TYPE_CHECKING:
     import os
-    from pathlib import Path
 
     import numpy.typing as npt
 
@@ -85,7 +85,7 @@ def load(
     items = [f"{part.name}/{i}" for part in parts for i in range(part.values.shape[1])]
     subtasks = [part.name for part in parts for _ in range(part.values.shape[1])]
     if subtask_ranges is not None:
-        subtasks = _by_ranges(tree.root.__class__(subtask_ranges), len(items))
+        subtasks = _by_ranges(Path(subtask_ranges), len(items))
         items = _numbered(subtasks)
     scores = _matrix(tree, setup, parts, items, subtasks)
     return Loaded(scores, _report(tree, scores, parts))

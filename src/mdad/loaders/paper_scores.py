@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mdad._checks import counted, shorten
 from mdad.loaders._cells import number
-from mdad.loaders._log_shapes import LOOKED_AT, some_files
+from mdad.loaders._log_shapes import begins, fitting, some_files
 from mdad.loaders._logs import Findings, Record, collect
 from mdad.loaders._text import table_rows
 
@@ -29,18 +29,18 @@ _TAIL = re.compile(rb",subtask_range,subset\s*[\r\n]")
 _RANGE = re.compile(r"\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\)", re.ASCII)
 
 
-def _fits(tree: Tree, path: Path) -> bool:
-    return _TAIL.search(tree.head(path)) is not None
+def _fits(head: bytes) -> bool:
+    return _TAIL.search(head) is not None
 
 
 def detect(tree: Tree) -> bool:
     """Whether there is a table of the paper's form."""
-    return any(_fits(tree, path) for path in tree.ending(".csv")[:LOOKED_AT])
+    return begins(tree, [".csv"], _fits)
 
 
 def load(tree: Tree, setup: Setup) -> Loaded:
     """Read the tables below a folder, one benchmark each."""
-    files = [path for path in tree.ending(".csv") if _fits(tree, path)]
+    files = fitting(tree, [".csv"], _fits)
     some_files(tree, files, "model_scores.csv of the paper")
     return collect(
         tree, files, _read, setup, format="paper-scores", metric="the score of the table",

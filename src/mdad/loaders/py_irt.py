@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mdad.loaders._log_files import json_lines
-from mdad.loaders._log_shapes import LOOKED_AT, no_number, number_of, some_files
+from mdad.loaders._log_shapes import begins, fitting, lines_with, no_number, number_of, some_files
 from mdad.loaders._logs import Findings, Record, collect
 
 if TYPE_CHECKING:
@@ -32,18 +32,17 @@ class _Row(msgspec.Struct):
 _ROWS = msgspec.json.Decoder(_Row)
 
 
-def _fits(tree: Tree, path: Path) -> bool:
-    return {"subject_id", "responses"} <= tree.first_record(path).keys()
+_fits = lines_with("subject_id", "responses")
 
 
 def detect(tree: Tree) -> bool:
     """Whether there are response patterns of py-irt."""
-    return any(_fits(tree, path) for path in tree.ending(*ENDINGS)[:LOOKED_AT])
+    return begins(tree, ENDINGS, _fits)
 
 
 def load(tree: Tree, setup: Setup) -> Loaded:
     """Read the response patterns in a file or folder."""
-    files = [path for path in tree.ending(*ENDINGS) if _fits(tree, path)]
+    files = fitting(tree, ENDINGS, _fits)
     some_files(tree, files, "response pattern of py-irt")
     return collect(tree, files, _read, setup, format="py-irt", metric="response", unit="line")
 

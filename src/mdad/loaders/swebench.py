@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -37,7 +38,6 @@ from mdad.loaders._text import lines
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
-    from pathlib import Path
 
     from mdad.loaders._log_files import Tree
     from mdad.loaders._log_report import Loaded
@@ -105,7 +105,7 @@ def load(
         that list resolved instances only
     """
     error_score(errors)
-    known = None if ids is None else _ids(tree.root.__class__(ids))
+    known = None if ids is None else _ids(Path(ids))
     files = some_files(tree, fitting(tree, [".json"], _is_report), "report of SWE-bench")
     names = {path: model_of(tree, path, GENERIC, ".results", ".report") for path in files}
     read = partial(_read, models=names, errors=errors, known=known)

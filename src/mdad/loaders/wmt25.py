@@ -14,7 +14,9 @@ import msgspec
 
 from mdad.loaders._log_files import json_lines
 from mdad.loaders._log_shapes import (
-    LOOKED_AT,
+    begins,
+    fitting,
+    lines_with,
     model_of,
     no_number,
     number_of,
@@ -43,13 +45,12 @@ class _Row(msgspec.Struct):
 _ROWS = msgspec.json.Decoder(_Row)
 
 
-def _fits(tree: Tree, path: Path) -> bool:
-    return {"language_pair", "document_id", "metric_scores"} <= tree.first_record(path).keys()
+_fits = lines_with("language_pair", "document_id", "metric_scores")
 
 
 def detect(tree: Tree) -> bool:
     """Whether there are automatic scores of WMT25."""
-    return any(_fits(tree, path) for path in tree.ending(*ENDINGS)[:LOOKED_AT])
+    return begins(tree, ENDINGS, _fits)
 
 
 def load(tree: Tree, setup: Setup, *, metric: str | None = None) -> Loaded:
@@ -59,7 +60,7 @@ def load(tree: Tree, setup: Setup, *, metric: str | None = None) -> Loaded:
     ----------
     metric : name of the automatic metric, as in "CometKiwi-XL"
     """
-    files = [path for path in tree.ending(*ENDINGS) if _fits(tree, path)]
+    files = fitting(tree, ENDINGS, _fits)
     some_files(tree, files, "automatic scores of WMT25")
     names = {path: model_of(tree, path, (), ".head") for path in files}
     read = partial(_read, models=names, metric=metric)
