@@ -5,10 +5,12 @@ Numbers in names of tests are those of the list of user cases the project works 
 
 import json
 import math
+import struct
 import sys
 import zipfile
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -303,6 +305,42 @@ def test_archives_without_summaries_have_their_samples(tmp_path):
     samples = {f"samples__{i}_epoch_1": inspect_sample(i, "CI"[i % 2]) for i in range(3)}
     path = archive(tmp_path / "a.eval", header=inspect_header(), **samples)
     assert loaders.load(path).values.tolist() == [[1, 0, 1]]
+
+
+def packed_anew(path):
+    """The same archive packed with Zstandard, as Inspect writes it now, by hand."""
+    with zipfile.ZipFile(path) as old:
+        members = {info.filename: (old.read(info), info.CRC) for info in old.infolist()}
+    body, central = b"", b""
+    for name, (data, crc) in members.items():
+        packed = pa.compress(data, codec="zstd", asbytes=True)
+        fields = struct.pack(
+            "<HHHHHIIIHH", 20, 0, 93, 0, 33, crc, len(packed), len(data), len(name), 0
+        )
+        place = struct.pack("<HHHII", 0, 0, 0, 0, len(body))
+        central += b"PK\x01\x02\x14\x00" + fields + place + name.encode()
+        body += b"PK\x03\x04" + fields + name.encode() + packed
+    count = len(members)
+    end = struct.pack("<HHHHIIH", 0, 0, count, count, len(central), len(body), 0)
+    path.write_bytes(body + central + b"PK\x05\x06" + end)
+
+
+def test_archives_packed_with_zstandard(tmp_path):
+    path = inspect_eval(tmp_path / "a.eval", [inspect_sample(i, "CI"[i % 2]) for i in range(3)])
+    packed_anew(path)
+    assert loaders.load(path).values.tolist() == [[1, 0, 1]]
+    data = path.read_bytes()
+    for place in range(data.index(b"summaries.json") + 14, len(data), 7):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 255]) + data[place + 1 :])
+        only_our_errors(path, format="inspect")
+    path.write_bytes(data)
+    with zipfile.ZipFile(path) as file:
+        crc = file.getinfo("summaries.json").CRC
+    path.write_bytes(data.replace(struct.pack("<I", crc), b"\0\0\0\0"))
+    with pytest.raises(
+        FormatError, match=r"'summaries.json' cannot be read \(its checksum is wrong"
+    ):
+        loaders.load(path)
 
 
 def test_25_a_large_log_is_read_from_its_summaries_without_inspect(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from mdad.loaders._logs import Record
+    from mdad.loaders._log_parts import Record
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ class Collector:
     """Takes columns file by file and makes the matrix at the end."""
 
     def __init__(self, source: Source, keys: tuple[str, str] | None = None) -> None:
-        self._source, self._keys = source, keys
+        self.source, self._keys = source, keys
         self._codes: dict[str, int] = {}
         self._subtasks: list[str] = []
         self._hashes: list[str] = []
@@ -122,7 +122,7 @@ class Collector:
         if known == labels:
             return
         position = next(i for i, label in enumerate(labels) if label != known[i])
-        raise self._source.error(
+        raise self.source.error(
             f"the item {shorten(columns.items[position])} is in the subtask "
             f"{shorten(known[position])} for some models and in {shorten(labels[position])} for "
             f"{shorten(columns.model)} ({columns.file}, record "
@@ -157,7 +157,7 @@ class Collector:
             when nothing was read, or two files score an item for one model.
         """
         if not self.rows:
-            raise self._source.error("no scored record was found in it.")
+            raise self.source.error("no scored record was found in it.")
         models = sorted(self._parts, key=natural)
         names = list(self._codes)
         order = sorted(
@@ -187,7 +187,7 @@ class Collector:
         coded = all(part.scores.dtype == np.int8 for part in parts)
         likely = any(part.probabilities is not None for part in parts)
         check_size(
-            self._source,
+            self.source,
             shape[0] * shape[1] * ((1 if coded else 8) + 4 * likely),
             f"a matrix of {shape[0]:,} models x {shape[1]:,} items",
         )
@@ -217,7 +217,7 @@ class Collector:
         names = list(self._codes)
         shown = [f"{shorten(names[i])} {self._places(parts, i)}" for i in twice[:MAX_SHOWN]]
         more = f" and {len(twice) - MAX_SHOWN:,} more" if len(twice) > MAX_SHOWN else ""
-        raise self._source.error(
+        raise self.source.error(
             f"{counted(len(twice), 'item')} of model {shorten(model)} in more than one file: "
             f"{'; '.join(shown)}{more}. Nothing is averaged or dropped: keep one of the files."
         )
