@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class LassoPath:
     """The lasso of the full score on the items, over source models, as its penalty falls.
 
-    Items come in the order in which they enter the path (least angle regression), so a size is
-    filled exactly, and designs are nested. When the path has no more items to offer - at most one
-    less than there are source models - the greedy c-optimal design goes on from there.
+    Items come in the order in which they first enter the path (least angle regression), so a size
+    is filled exactly, and designs are nested. The path holds fewer items at a time than there are
+    source models; when it ends, the greedy c-optimal design goes on from there.
 
     Raises
     ------
