@@ -10,6 +10,7 @@ baselines.
 from __future__ import annotations
 
 import hashlib
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -148,7 +149,7 @@ def _read(path: Path, findings: Findings, *, model_names: str | None) -> Iterato
         if preference is None:
             findings.bad(entry, no_number("preference", row.preference))
             continue
-        if preference != preference:  # noqa: PLR0124  # NaN
+        if math.isnan(preference):
             findings.drop("comparison without a preference: missing")
         # Old files have 0 for a tie.
         score = 0.5 if preference == 0 else preference - 1

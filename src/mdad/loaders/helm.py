@@ -210,15 +210,13 @@ def _metric_of(source: Source, spec: _Spec, instances: list[_Instance], metric: 
         if metric not in there:
             raise not_there(source, "metric", metric, there)
         return metric
-    named = {
-        name
-        for part in spec.metric_specs
-        for name in (part.args.get("names") or () if isinstance(part.args, dict) else ())
-        if isinstance(name, str)
-    }
+    if not there:
+        raise source.error("it has no statistic of any instance.")
+    lists = [part.args.get("names") for part in spec.metric_specs]
+    named = {name for names in lists if isinstance(names, list) for name in map(str, names)}
     own = there & named or there
-    if len(own) != 1:
-        raise no_choice(source, "metric", own or {"exact_match"}, "metric")
+    if len(own) > 1:
+        raise no_choice(source, "metric", own, "metric")
     return own.pop()
 
 
