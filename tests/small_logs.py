@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from mdad import loaders
+
 NAN = math.nan
 
 
@@ -50,6 +52,26 @@ def content_of(contents):
 
 class Lines(list):
     """Records of a JSON Lines file."""
+
+
+def cells(scores):
+    """Scores by model and item."""
+    return {
+        model: {item: float(scores.values[row, i]) for i, item in enumerate(scores.items)}
+        for row, model in enumerate(scores.models)
+    }
+
+
+def same(one, other):
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def floats(expected):
+    return {m: {i: float(s) for i, s in own.items()} for m, own in expected.items()}
+
+
+def read(path, **options):
+    return loaders.load(path, cache=False, **options)
 
 
 def stat(name, value, split="test"):

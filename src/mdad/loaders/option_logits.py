@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 ENDINGS = (".jsonl",)
 COLUMNS = ("right", "answer", "key", "gold")
 MAX_OPTIONS = 1000
+MAX_LOGIT = 1e9
 
 _NAME = re.compile(r"(?P<task>.+)-responses-(?P<model>.+)")
 
@@ -196,14 +197,13 @@ def _probabilities(logits: list[Any], order: int | None) -> npt.NDArray[np.float
         table = np.empty((0, 0))
     if table.ndim != 2 or not 1 < table.shape[1] <= MAX_OPTIONS:  # noqa: PLR2004  # rows, options
         return "must have a number for each of at least two options, in one list for each order."
-    if not np.isfinite(table).all():
-        return "has logits that are not finite."
+    if not (np.abs(table) < MAX_LOGIT).all():
+        return "has logits that are infinite, or larger than those of any model."
     if order is not None:
         if order >= len(table):
             return f"has {counted(len(table), 'order')} of the options, none with number {order}."
         table = table[[order]]
-    with np.errstate(over="ignore"):  # a difference beyond all bounds has probability 0
-        likely = np.exp(table - table.max(axis=1, keepdims=True))
+    likely = np.exp(table - table.max(axis=1, keepdims=True))
     averaged: npt.NDArray[np.float64] = (likely / likely.sum(axis=1, keepdims=True)).mean(axis=0)
     return averaged
 
