@@ -5,6 +5,8 @@ Numbers in names of tests are those of the list of user cases the project works 
 
 import json
 import math
+import tempfile
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -516,6 +518,55 @@ def test_details_of_the_open_llm_leaderboard(tmp_path):
     (tmp_path / "org__a__leaderboard_gpqa_main").rename(tmp_path / "x")
     with pytest.raises(FormatError, match="model and task cannot be told"):
         loaders.load(tmp_path)
+
+
+LIKELIHOODS = st.sampled_from(["-1.5", "-2", "-2.0", "0", "-inf", "nan", "1e5", "x", ""])
+FLAGS = st.sampled_from(["True", "False", "maybe", True, False])
+PAIRS = st.tuples(LIKELIHOODS | st.floats(-9, 0), FLAGS).map(list)
+RECORDS = st.fixed_dictionaries(
+    {
+        "filtered_resps": st.lists(PAIRS, max_size=4)
+        | st.sampled_from([[], ["text"], "text", [["-1", "False", "-2", "True"]], None]),
+        "target": st.sampled_from(["0", "1", "2", "yes", "[0, 1]", 1, None]),
+        "acc": st.sampled_from([0.0, 1.0, 0, 1, True, 0.5, None, "1", 3.0]),
+        "filter": st.sampled_from(["none", "none", "none", "other", None]),
+        "doc_hash": st.sampled_from(["h", "h", "", None, " h"]),
+        "doc_id": st.sampled_from([0, 1, 2, 3, "4", "", None]),
+    }
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    rows=st.lists(RECORDS, max_size=4),
+    usual=st.booleans(),
+    key=st.sampled_from(["doc_id", "doc_hash"]),
+)
+def test_many_records_at_once_give_what_one_by_one_gives(rows, usual, key):
+    if usual:
+        fixed = {"filter": "none", "doc_hash": "h"}
+        rows = [{**row, **fixed, "doc_id": i, "acc": 1.0} for i, row in enumerate(rows)]
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        folder = Path(name)
+        lm_run(folder, "org/a", [{**lm_record(0), **row} for row in rows])
+        answers = []
+        for _ in range(2):
+            try:
+                scores, report = loaders.load_with_report(folder, strict=False, item_key=key)
+                answers.append((scores.values.tolist(), scores.items, report))
+                layer = scores.probabilities
+                answers[-1] += (None if layer is None else np.round(layer, 6).tolist(),)
+            except MdadError as error:
+                answers.append(str(error))
+            patch.setattr("mdad.loaders._lm_eval_records.quick_columns", lambda *_: None)
+    assert repr(answers[0]) == repr(answers[1])
+
+
+def test_the_usual_records_do_go_the_quick_way(tmp_path, monkeypatch):
+    lm_run(tmp_path, "org/a", [lm_record(i, float(i % 2)) for i in range(300)])
+    lm_run(tmp_path, "org/a", [generation(i, float(i % 2)) for i in range(300)], task="math")
+    monkeypatch.setattr("mdad.loaders._lm_eval_records._Maker._record", None)
+    assert loaders.load(tmp_path).n_items == 600
 
 
 def test_choices_and_softmax():

@@ -12,8 +12,9 @@ import pytest
 from harness_logs import inspect_eval, inspect_sample, lm_record, lm_run, write_lines
 from mdad import loaders
 from mdad.errors import FormatError, MdadError, SettingError
-from mdad.loaders import Loader, _cache, _log_files, _logs
-from mdad.loaders._log_files import archive, json_document, json_lines, tree_of
+from mdad.loaders import Loader, _cache, _log_files, _log_zip, _logs
+from mdad.loaders._log_files import json_document, json_lines, tree_of
+from mdad.loaders._log_zip import archive
 from mdad.loaders._logs import Record, collect
 from mdad.loaders._names import Source
 
@@ -363,7 +364,7 @@ def test_a_line_of_ten_megabytes_is_read_and_one_without_end_is_not(tmp_path, mo
     long = json.dumps({**row("a", 1, 1), "x": "y" * 10_000_000})
     assert loaders.load(made(tmp_path, x=[long, GOOD[2]])).values.tolist() == [[1, 1]]
     monkeypatch.setattr(_log_files, "MAX_LINE", 1 << 20)
-    with pytest.raises(FormatError, match=r"a line is longer than 1,048,576 bytes"):
+    with pytest.raises(FormatError, match=r"line 1 is longer than 1,048,576 bytes"):
         loaders.load(tmp_path, cache=False)
 
 
@@ -387,7 +388,7 @@ def bomb(path, *members):
 
 def test_archives_are_bounded(tmp_path, monkeypatch):
     source = Source("a.eval")
-    monkeypatch.setattr(_log_files, "FREE_BYTES", 1000)
+    monkeypatch.setattr(_log_zip, "FREE_BYTES", 1000)
     path = bomb(tmp_path / "a.eval", ("x", b"0" * 10_000_000), ("../../y", b"1"))
     with archive(path, source) as members:
         assert members.read("../../y") == b"1"  # into memory, whatever its name

@@ -31,6 +31,16 @@ class _Argument(msgspec.Struct):
 _ARGUMENTS = msgspec.json.Decoder(dict[str, _Argument] | list[list[Any]])
 
 
+def plain(value: Any) -> Any:
+    """A value that was kept undecoded, decoded; None when it is not JSON after all."""
+    if not isinstance(value, msgspec.Raw):
+        return value
+    try:
+        return msgspec.json.decode(value) if bytes(value) else None
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
 def choice_scores(responses: Any) -> list[float] | None:
     """The log-likelihoods of the choices; None when the record is no multiple choice.
 
@@ -99,7 +109,7 @@ def gold_probability(row: Any, scores: list[float], rule: str, *, acc: Any) -> f
             return softmax_of(scores, [0])  # a half, whichever is correct
         gold = _of_two(scores, acc)
     else:
-        gold = _index(row.target) if rule == "index" else _position(row.target, texts or [])
+        gold = index_of(row.target) if rule == "index" else _position(row.target, texts or [])
     if not gold or max(gold) >= len(scores) or min(gold) < 0:
         raise Misfit
     if _contradicts(scores, gold, acc):
@@ -134,7 +144,7 @@ def _choices(arguments: Any) -> list[str] | None:
     return texts if len(texts) == len(found) else None
 
 
-def _index(target: Any) -> list[int]:
+def index_of(target: Any) -> list[int]:
     """A target that is a position, or a list of them."""
     if isinstance(target, bool):
         return []

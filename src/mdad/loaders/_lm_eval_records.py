@@ -12,15 +12,16 @@ import msgspec
 
 from mdad._checks import listed, shorten
 from mdad.errors import SettingError
-from mdad.loaders._lm_eval_gold import GOLD_RULES, Misfit, choice_scores, gold_probability
-from mdad.loaders._logs import Findings, Record, no_choice, not_there
+from mdad.loaders._lm_eval_batch import quick_columns
+from mdad.loaders._lm_eval_gold import GOLD_RULES, Misfit, choice_scores, gold_probability, plain
+from mdad.loaders._logs import Batch, Findings, Record, no_choice, not_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from mdad.loaders._names import Source
 
-    Rows = Callable[[msgspec.json.Decoder[Any]], Iterable[tuple[int, Any]]]
+    Rows = Callable[[msgspec.json.Decoder[Any]], Iterable[tuple[Sequence[int], Sequence[Any]]]]
 
 OWN_FIELDS = frozenset(
     {
@@ -133,7 +134,7 @@ def row_decoder(metric: str, plan: Plan) -> msgspec.json.Decoder[Any]:
         ("filter", str | None, None),
         ("doc_hash", str | None, None),
         ("target", Any, None),
-        ("filtered_resps", Any, None),
+        ("filtered_resps", msgspec.Raw, msgspec.Raw()),
         ("arguments", msgspec.Raw, msgspec.Raw()),
         ("metrics", list[Any] | None, None),
     ]
@@ -147,7 +148,7 @@ def row_decoder(metric: str, plan: Plan) -> msgspec.json.Decoder[Any]:
 
 def records(
     rows: Rows, findings: Findings, *, model: str, task: str, metric: str, plan: Plan
-) -> list[Record]:
+) -> list[Record | Batch]:
     """The records of one task of one model.
 
     The rules for the correct choice are tried on the whole file until one fits all of it.
@@ -168,10 +169,9 @@ def records(
         except Misfit:
             continue
         findings.add(trial)
-        known = sum(not math.isnan(record.probability) for record in found)
-        if maker.n_choices and not known:
+        if maker.n_choices and not maker.n_known:
             findings.choose(f"{task}: the correct choice is not known, so no probabilities")
-        elif known:
+        elif maker.n_known:
             findings.same("correct choice", task, _RULE_TEXTS[rule])
         return found
     raise AssertionError  # the last rule fits everything
@@ -202,26 +202,63 @@ class _Maker:
         self._findings, self._model, self._task = findings, model, task
         self._metric, self._plan, self._rule = metric, plan, rule
         self._filters: set[str] = set()
-        self.n_choices = 0
+        self._wanted = plan.filter
+        self.n_choices = self.n_known = 0
 
-    def records(self, rows: Rows) -> Iterator[Record]:
+    def records(self, rows: Rows) -> Iterator[Record | Batch]:
         """The records; misfits of the rule pass through."""
-        plan, findings = self._plan, self._findings
-        wanted = plan.filter
-        for line, row in rows(row_decoder(self._metric, plan)):
+        for lines, found in rows(row_decoder(self._metric, self._plan)):
+            batch = self._batch(lines, found)
+            if batch is not None:
+                yield batch
+            else:
+                yield from self._one_by_one(lines, found)
+        self._check_filters()
+
+    def _batch(self, lines: Sequence[int], rows: Sequence[Any]) -> Batch | None:
+        """Sound rows of one filter at once; None where there is anything else."""
+        if not rows or any(isinstance(row, str) for row in rows):
+            return None
+        names = {row.filter for row in rows}
+        name = names.pop()
+        if names or (name is not None and self._wanted is not None and name != self._wanted):
+            return None
+        acc = "score" if self._metric == "acc" else "acc"
+        columns = quick_columns(rows, self._plan.item_key, self._rule, acc)
+        if columns is None:
+            return None
+        if name is not None:
+            self._filters.add(name)
+            self._wanted = name
+        self.n_choices += columns.n_choices
+        self.n_known += columns.n_known
+        start = f"{self._task}/"
+        return Batch(
+            self._model,
+            self._task,
+            [start + item for item in columns.items],
+            columns.scores,
+            columns.probabilities,
+            columns.hashes,
+            columns.alternates,
+            lines,
+        )
+
+    def _one_by_one(self, lines: Sequence[int], rows: Sequence[Any]) -> Iterator[Record]:
+        for line, row in zip(lines, rows, strict=True):
             if isinstance(row, str):
-                findings.bad(line, row)
+                self._findings.bad(line, row)
                 continue
             if row.filter is not None:
                 self._filters.add(row.filter)
-                if wanted is None:
-                    wanted = row.filter
-                if row.filter != wanted:
+                if self._wanted is None:
+                    self._wanted = row.filter
+                if row.filter != self._wanted:
                     continue
             record = self._record(line, row)
             if record is not None:
+                self.n_known += not math.isnan(record.probability)
                 yield record
-        self._check_filters()
 
     def _check_filters(self) -> None:
         plan, source = self._plan, self._findings.source
@@ -288,12 +325,9 @@ class _Maker:
         return str(found).strip() or None
 
     def _probability(self, row: Any) -> float:
-        if not self._rule:
-            self.n_choices += choice_scores(row.filtered_resps) is not None
+        scores = choice_scores(plain(row.filtered_resps))
+        self.n_choices += scores is not None
+        if scores is None or not self._rule:
             return math.nan
-        scores = choice_scores(row.filtered_resps)
-        if scores is None:
-            return math.nan
-        self.n_choices += 1
         acc = row.score if self._metric == "acc" else row.acc
         return gold_probability(row, scores, self._rule, acc=acc)

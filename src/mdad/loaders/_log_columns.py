@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from mdad.loaders._log_parts import Record
+    from mdad.loaders._log_parts import Batch, Record
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,33 @@ class Gathering:
         part.alternates.append(record.alternate)
         part.lines.append(record.line)
         return None
+
+    def add_batch(self, batch: Batch) -> bool:
+        """Take many sound records at once; False, and nothing is taken, where one is not."""
+        items = batch.items
+        part = self._models.get(batch.model) or _Open()
+        known = part.place
+        new = dict(zip(items, range(len(known), len(known) + len(items)), strict=True))
+        if len(new) < len(items) or not known.keys().isdisjoint(new):
+            return False
+        text = "".join(items)
+        if (
+            list(map(str.strip, items)) != items
+            or "" in new
+            or "\ufffd" in text
+            or not text.isprintable()
+            or _bad_id("model", batch.model) is not None
+        ):
+            return False
+        self._models[batch.model] = part
+        known.update(new)
+        part.scores += batch.scores
+        part.probabilities += batch.probabilities or [math.nan] * len(items)
+        part.subtasks += [batch.subtask] * len(items)
+        part.hashes += batch.hashes
+        part.alternates += batch.alternates
+        part.lines += batch.lines
+        return True
 
     def columns(self) -> list[Columns]:
         """One set of columns per model."""

@@ -7,7 +7,9 @@ order share them, so that what is kept is little more than the matrix.
 from __future__ import annotations
 
 import hashlib
+import os.path
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +48,16 @@ def natural(name: str) -> list[tuple[int, int | str]]:
     ]
 
 
+def natural_keys(names: list[str]) -> list[Any]:
+    """Sorting keys of many names; numbers where all differ in a number at the end only."""
+    letters = os.path.commonprefix([min(names), max(names)])  # noqa: RUF071  # letters are meant
+    start = letters.rstrip("0123456789")
+    tails = [name[len(start) :] for name in names]
+    if all(map(str.isdigit, tails)) and "".join(tails).isascii():
+        return [(int(tail), tail) for tail in tails]
+    return [(natural(name), name) for name in names]
+
+
 @dataclass(frozen=True)
 class _Part:
     file: str
@@ -66,7 +78,7 @@ class Collector:
         self._changed: set[int] = set()
         self._parts: dict[str, list[_Part]] = {}
         self._shared: dict[bytes, npt.NDArray[np.int32]] = {}
-        self._alternates: dict[str, dict[str, int]] = {}
+        self._alternates: dict[str, Counter[str]] = {}
         self.rows = 0
 
     @property
@@ -107,7 +119,8 @@ class Collector:
         )
         new = np.flatnonzero(found >= before).tolist()
         self._subtasks += [_at(columns.subtasks, position) for position in new]
-        self._hashes += [""] * len(new)
+        hashes = columns.hashes
+        self._hashes += [""] * len(new) if hashes is None else [hashes[i] for i in new]
         return found
 
     def _kept(self, array: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
@@ -141,10 +154,18 @@ class Collector:
                 self._changed.add(code)
 
     def _count(self, columns: Columns) -> None:
-        for position, name in enumerate(columns.alternates or ()):
-            counts = self._alternates.setdefault(_at(columns.subtasks, position), {})
-            if name and len(counts) < MAX_ALTERNATES:
-                counts[name] = counts.get(name, 0) + 1
+        """Count the models that have each id under the other key."""
+        names, labels = columns.alternates or (), columns.subtasks
+        groups: dict[str, list[str]] = {}
+        if isinstance(labels, str):
+            groups[labels] = list(names)
+        else:
+            for name, label in zip(names, labels, strict=True):
+                groups.setdefault(label, []).append(name)
+        for label, found in groups.items():
+            counts = self._alternates.setdefault(label, Counter())
+            if len(counts) < MAX_ALTERNATES:
+                counts.update(filter(None, found))
 
     def finish(
         self, *, bounds: tuple[float, float], kind: Kind | None, name: str
@@ -160,9 +181,7 @@ class Collector:
             raise self.source.error("no scored record was found in it.")
         models = sorted(self._parts, key=natural)
         names = list(self._codes)
-        order = sorted(
-            range(len(names)), key=lambda i: (natural(self._subtasks[i]), natural(names[i]))
-        )
+        order = self._order(names)
         column = np.empty(len(names), dtype=np.int32)
         column[order] = np.arange(len(names), dtype=np.int32)
         values, layer = self._filled(models, column)
@@ -178,6 +197,18 @@ class Collector:
             name=name,
         )
         return scores, [*self._overlaps(), *self._changes(names)]
+
+    def _order(self, names: list[str]) -> list[int]:
+        """Positions of the items, subtask by subtask, in the order of their ids."""
+        groups: dict[str, list[int]] = {}
+        for position, label in enumerate(self._subtasks):
+            groups.setdefault(label, []).append(position)
+        order: list[int] = []
+        for label in sorted(groups, key=natural):
+            places = groups[label]
+            keys = natural_keys([names[i] for i in places])
+            order += [places[i] for i in sorted(range(len(places)), key=keys.__getitem__)]
+        return order
 
     def _filled(
         self, models: list[str], column: npt.NDArray[np.int32]

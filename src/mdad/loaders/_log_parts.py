@@ -15,7 +15,7 @@ from mdad.errors import FormatError, SettingError
 from mdad.loaders._log_report import first_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mdad.loaders._log_files import Tree
@@ -50,6 +50,33 @@ class Record(msgspec.Struct, gc=False):
     alternate: str = ""
     trial: str = ""
     line: int = 0
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Many records of one model and subtask; what a quick reader may yield beside records.
+
+    A reader yields a batch only when every record in it is sound; where one is not, it yields
+    the records one by one, so that messages are the same.
+    """
+
+    model: str
+    subtask: str
+    items: list[str]
+    scores: list[float]
+    probabilities: list[float] | None
+    hashes: list[str]
+    alternates: list[str]
+    lines: Sequence[int]
+
+    def records(self) -> Iterator[Record]:
+        """The same, one by one."""
+        layer = self.probabilities or [math.nan] * len(self.items)
+        columns = self.items, self.scores, layer, self.hashes, self.alternates, self.lines
+        for item, score, probability, content, other, line in zip(*columns, strict=True):
+            yield Record(
+                self.model, item, score, probability, self.subtask, content, other, "", line
+            )
 
 
 @dataclass(frozen=True)

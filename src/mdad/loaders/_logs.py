@@ -39,11 +39,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mdad._checks import counted, shorten
 from mdad.errors import FormatError, SettingError
 from mdad.loaders._log_columns import Columns, Gathering
 from mdad.loaders._log_matrix import Collector
 from mdad.loaders._log_parts import (
+    Batch,
     Findings,
     Record,
     Run,
@@ -64,9 +67,10 @@ if TYPE_CHECKING:
     from mdad.loaders._log_files import Tree
     from mdad.scores import ScoreMatrix
 
-    Reader = Callable[[Path, Findings], Iterable[Record]]
+    Reader = Callable[[Path, Findings], Iterable[Record | Batch]]
 
 __all__ = [
+    "Batch",
     "Findings",
     "Record",
     "Run",
@@ -229,14 +233,12 @@ def read_file(
     """
     gathering = Gathering(findings.source.name)
     try:
-        for record in read(path, findings):
-            wrong = _wrong(record, bounds) or gathering.add(record)
-            if wrong is not None:
-                findings.bad(record.line, wrong)
-            elif gathering.conflict:
-                # Which of two scores is right nobody can tell, so lenient mode cannot either.
-                place = findings.source.at(record.line)
-                raise SettingError(f"{findings.source.name}: {place} {gathering.conflict}")
+        for found in read(path, findings):
+            if isinstance(found, Record):
+                _take(found, gathering, findings, bounds)
+            elif not (_all_inside(found, bounds) and gathering.add_batch(found)):
+                for record in found.records():
+                    _take(record, gathering, findings, bounds)
     except FormatError as error:
         if findings.strict:
             raise
@@ -244,6 +246,27 @@ def read_file(
             findings.bad_file(error)
     findings.fact = None
     return gathering.columns(), findings
+
+
+def _take(
+    record: Record, gathering: Gathering, findings: Findings, bounds: tuple[float, float]
+) -> None:
+    wrong = _wrong(record, bounds) or gathering.add(record)
+    if wrong is not None:
+        findings.bad(record.line, wrong)
+    elif gathering.conflict:
+        # Which of two scores is right nobody can tell, so lenient mode cannot either.
+        place = findings.source.at(record.line)
+        raise SettingError(f"{findings.source.name}: {place} {gathering.conflict}")
+
+
+def _all_inside(batch: Batch, bounds: tuple[float, float]) -> bool:
+    """Whether every score and probability is in its range, or missing."""
+    scores = np.array(batch.scores, dtype=np.float64)
+    layer = np.array(batch.probabilities or (), dtype=np.float64)
+    return not (
+        ((scores < bounds[0]) | (scores > bounds[1])).any() or ((layer < 0) | (layer > 1)).any()
+    )
 
 
 def _wrong(record: Record, bounds: tuple[float, float]) -> str | None:

@@ -26,6 +26,9 @@ FREE_BYTES = 1 << 28
 MAX_RATIO = 200
 """Beyond that, a file may not expand more than this; tables of scores reach 10 to 30."""
 
+READ_AHEAD = 1 << 18
+"""Bytes read at once: lines of evaluation logs are longer than the usual 8 KiB."""
+
 GZIP = b"\x1f\x8b"
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "vertical bar"}
 
@@ -68,7 +71,7 @@ class _Bounded(io.RawIOBase):
 
 
 @contextmanager
-def opened(path: Path, source: Source) -> Iterator[io.BufferedReader]:
+def opened(path: Path, source: Source) -> Iterator[io.BufferedReader[Any]]:
     """The bytes of a file, decompressed when they begin as gzip does.
 
     Raises
@@ -77,7 +80,7 @@ def opened(path: Path, source: Source) -> Iterator[io.BufferedReader]:
         when the file cannot be read to its end.
     """
     try:
-        with path.open("rb") as raw:
+        with io.BufferedReader(path.open("rb", buffering=0), READ_AHEAD) as raw:
             packed = raw.read(2) == GZIP
             raw.seek(0)
             if packed:

@@ -16,7 +16,8 @@ import msgspec
 
 from mdad._checks import check_choice, listed, shorten
 from mdad.loaders._cells import number
-from mdad.loaders._log_files import Archive, archive, document, json_document
+from mdad.loaders._log_files import document, json_document
+from mdad.loaders._log_zip import Archive, archive
 from mdad.loaders._logs import (
     Findings,
     Record,

@@ -16,13 +16,13 @@ import msgspec
 from mdad._checks import check_choice, listed
 from mdad.errors import FormatError, SettingError
 from mdad.loaders._lm_eval_records import Plan, metric_of, metrics_in, records
-from mdad.loaders._log_files import decode, document, json_document, json_lines, why_not
-from mdad.loaders._logs import Findings, Record, Run, Setup, collect, newest_runs
+from mdad.loaders._log_files import decode, document, json_batches, json_document, why_not
+from mdad.loaders._logs import Batch, Findings, Record, Run, Setup, collect, newest_runs
 from mdad.loaders._names import Source
 from mdad.loaders._text import MAX_LINE, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from mdad.loaders._log_files import Tree
@@ -273,7 +273,7 @@ def _split(path: Path) -> tuple[str, str]:
     return task.removeprefix("samples_").removeprefix("results_") or "samples", stamp
 
 
-def _read(path: Path, findings: Findings, *, plan: Plan) -> Iterator[Record]:
+def _read(path: Path, findings: Findings, *, plan: Plan) -> Iterator[Record | Batch]:
     """The records of one file: lines of one task, or the samples inside results."""
     fact: _Fact = findings.fact
     if path.name.lower().removesuffix(".gz").endswith(".json"):
@@ -286,11 +286,13 @@ def _read(path: Path, findings: Findings, *, plan: Plan) -> Iterator[Record]:
         return
     first = _first(path, findings)
     if first is not None:
-        rows = partial(json_lines, path, findings.source)
+        rows = partial(json_batches, path, findings.source)
         yield from _of_task(rows, first, findings, fact.tasks[0], plan)
 
 
-def _of_task(rows: Any, first: Any, findings: Findings, task: str, plan: Plan) -> list[Record]:
+def _of_task(
+    rows: Any, first: Any, findings: Findings, task: str, plan: Plan
+) -> list[Record | Batch]:
     fact: _Fact = findings.fact
     names = metrics_in(first) if isinstance(first, dict) else []
     metric = metric_of(findings.source, task, names, plan)
@@ -305,12 +307,14 @@ def _of_task(rows: Any, first: Any, findings: Findings, task: str, plan: Plan) -
 
 def _rows_inside(
     raws: list[msgspec.Raw], decoder: msgspec.json.Decoder[Any]
-) -> Iterator[tuple[int, Any]]:
-    for number, raw in enumerate(raws, 1):
+) -> Iterator[tuple[Sequence[int], Sequence[Any]]]:
+    rows: list[Any] = []
+    for raw in raws:
         try:
-            yield number, decode(bytes(raw), decoder)
+            rows.append(decode(bytes(raw), decoder))
         except (ValueError, RecursionError) as error:
-            yield number, why_not(error)
+            rows.append(why_not(error))
+    yield range(1, len(rows) + 1), rows
 
 
 def _first(path: Path, findings: Findings) -> Any:

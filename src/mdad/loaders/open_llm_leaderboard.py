@@ -15,12 +15,12 @@ import msgspec
 
 from mdad.errors import FormatError
 from mdad.loaders._lm_eval_records import Plan, metric_of, metrics_in, records
-from mdad.loaders._logs import Findings, Record, Run, Setup, collect, newest_runs
+from mdad.loaders._logs import Batch, Findings, Record, Run, Setup, collect, newest_runs
 from mdad.loaders._names import Source
 from mdad.loaders._parquet import parquet_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from mdad.loaders._log_files import Tree
@@ -104,7 +104,7 @@ def _place(tree: Tree, path: Path) -> tuple[str, str]:
     )
 
 
-def _read(path: Path, findings: Findings, *, plan: Plan) -> Iterator[Record]:
+def _read(path: Path, findings: Findings, *, plan: Plan) -> Iterator[Record | Batch]:
     model, task = findings.fact
     with parquet_file(path, findings.source) as file:
         names = list(file.schema_arrow.names)
@@ -133,16 +133,16 @@ def _scalars(file: Any, names: list[str]) -> list[str]:
 
 def _rows(
     file: Any, columns: list[str], decoder: msgspec.json.Decoder[Any]
-) -> Iterator[tuple[int, Any]]:
-    line = 0
+) -> Iterator[tuple[Sequence[int], Sequence[Any]]]:
+    line = 1
     for batch in file.iter_batches(_BATCH, columns=columns):
+        rows: list[Any] = []
         for row in batch.to_pylist():
-            line += 1
-            arguments = row.pop("arguments", None)
+            raw = {name: row.pop(name, None) for name in ("arguments", "filtered_resps")}
             try:
-                found = msgspec.convert(row, decoder.type)
+                rows.append(msgspec.convert(row, decoder.type))
+                rows[-1].arguments, rows[-1].filtered_resps = raw.values()
             except (msgspec.ValidationError, RecursionError) as error:
-                yield line, f"is not as it should be: {error}"
-                continue
-            found.arguments = arguments
-            yield line, found
+                rows.append(f"is not as it should be: {error}")
+        yield range(line, line + len(rows)), rows
+        line += len(rows)
