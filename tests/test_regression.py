@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -154,20 +155,20 @@ def test_the_regression_over_items_is_scikit_learns(n_sources):
 
 @pytest.mark.parametrize("aggregate", ["micro", "macro"])
 def test_the_difference_estimator_is_its_sum_written_out(aggregate):
-    scores = matrix(zero_one(), ["a"] * 10 + ["b"] * 30)
+    scores = matrix(two_kinds(60, 40), ["a"] * 10 + ["b"] * 30)
     source, target = scores.restrict(models=scores.models[:50]), scores.values[50:].astype(float)
     selection = chosen(source, 15)
     places = np.array(columns(source, selection))
     others = np.setdiff1d(np.arange(40), places)
     features, weights = source.values.astype(float), source.item_weights(aggregate)
-    found = Aipw(uniform=True).fit(source, selection, aggregate=aggregate)
-    found = found.estimate(target[:, places])
+    fitted = replace(Aipw(uniform=True).fit(source, selection, aggregate=aggregate), trust=0.7)
+    found = fitted.estimate(target[:, places])
     for model, row in enumerate(target):
         predicted, residual = np.zeros(40), np.zeros(40)
         for k in range(FOLDS):
             held = places[k::FOLDS]
             train = np.setdiff1d(places, held)
-            f = item_ridge_by_hand(features, train, features, row)
+            f = fitted.trust * item_ridge_by_hand(features, train, features, row)
             predicted += f / FOLDS
             residual[held] = (row - f)[held]
         a = weights[places] / weights[places].sum()
@@ -178,7 +179,7 @@ def test_the_difference_estimator_is_its_sum_written_out(aggregate):
 
 def test_the_correction_is_not_zero_and_observed_items_stay():
     # The faults of the strongest peer's implementation.
-    scores = matrix(zero_one(80, 60))
+    scores = matrix(two_kinds(80, 60))
     source, target = (scores.restrict(models=m) for m in (scores.models[:60], scores.models[60:]))
     selection = chosen(source, 20)
     values = target.values[:, columns(target, selection)]
@@ -200,7 +201,7 @@ def test_the_difference_estimator_is_unbiased_and_its_interval_holds():
     order = np.argsort(scores.full_scores())
     source = scores.restrict(models=[scores.models[i] for i in order[:70]])
     target = scores.restrict(models=[scores.models[i] for i in order[70:]])
-    method, draws = make_method("random-aipw"), 400
+    method, draws = make_method("random-aipw"), 200
     errors, claimed = np.empty((2, draws, 10))
     plain = np.empty((draws, 10))
     for draw in range(draws):
@@ -215,6 +216,26 @@ def test_the_difference_estimator_is_unbiased_and_its_interval_holds():
     assert 0.92 < (np.abs(errors) < 1.96 * claimed).mean() < 0.985
     assert (errors**2).mean() == pytest.approx((claimed**2).mean(), rel=0.15)
     assert (errors**2).mean() < (plain**2).mean()
+
+
+def two_kinds(n_models, n_items):
+    """Each kind of model is good at items of its own."""
+    rng = np.random.default_rng(1)
+    share = (np.arange(n_items) % 4 == 0)[None] == (np.arange(n_models) % 2 == 0)[:, None]
+    return (rng.random(share.shape) < np.where(share, 0.95, 0.1)).astype(float)
+
+
+def test_predictions_are_not_trusted_where_sources_do_not_predict_each_other():
+    noise = np.random.default_rng(0).integers(0, 2, (60, 40)).astype(float)
+    trusted = []
+    for values in (noise, two_kinds(60, 40), two_kinds(7, 40)):
+        scores = matrix(values)
+        trusted.append(
+            [Aipw().fit(scores, chosen(scores, 12, s), aggregate="micro").trust for s in range(8)]
+        )
+    assert np.mean(trusted[0]) < 0.1
+    assert np.mean(trusted[1]) > 0.5
+    assert trusted[2] == [0] * 8
 
 
 def test_a_model_all_right_has_an_error_too():

@@ -14,7 +14,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +35,9 @@ MIN_SIZE = 4
 
 PENALTIES = tuple(float(x) for x in np.geomspace(3e-3, 10, 8))
 """Ridge penalties tried, in units of the sum of the eigenvalues of the kernel of the items."""
+
+MIN_HALF = 4
+"""Fewer source models than this in a half cannot show whether they predict the others."""
 
 PRIOR = 2.0
 """Pseudo-observations of an average model's variance: a model all right on ten items has some."""
@@ -119,6 +122,7 @@ class FittedAipw:
     n_rest : their number
     variance : of an average source model's scores, a prior for the standard error
     uniform : the items are a uniform random sample
+    trust : factor of all predictions, in [0, 1]; 0 leaves the plain mean
     """
 
     folds: tuple[ItemRidge, ...]
@@ -128,6 +132,7 @@ class FittedAipw:
     n_rest: int
     variance: float
     uniform: bool
+    trust: float = 1.0
 
     def estimate(
         self,
@@ -143,8 +148,8 @@ class FittedAipw:
         residuals = np.zeros_like(scores)
         for fold, held in zip(self.folds, self.held, strict=True):
             found = fold.predict(scores)
-            predicted += found[-1] / len(self.folds)
-            residuals[held] = scores[held] - found[:-1]
+            predicted += self.trust * found[-1] / len(self.folds)
+            residuals[held] = scores[held] - self.trust * found[:-1]
         share = self.direct / self.direct.sum()
         correction = share @ residuals
         result = self.direct @ scores + self.rest * (predicted + correction)
@@ -172,9 +177,12 @@ class Aipw:
         estimate = sum of a_j x_j, chosen + sum of a_j f(j), others + (rest) mean of e_j, chosen
 
     where a are the items' weights, rest the weight of the others, and e_j = x_j - f(j) with f
-    fitted to the chosen items *outside the fold of j*. In-sample residuals have mean 0 by
-    construction and correct nothing. Given the other folds, each fold is a random sample of the
-    items left, so with a uniform sample the estimate is unbiased whatever f is, and
+    fitted to the chosen items *outside the fold of j*. f is a ridge regression times a factor in
+    [0, 1] that is best for one half of the source models predicted from the other half ("power
+    tuning" [2]_): where the sources cannot predict each other, the plain mean is left.
+    In-sample residuals have mean 0 by construction and correct nothing. Given the other folds,
+    each fold is a random sample of the items left, so with a uniform sample the estimate is
+    unbiased whatever f is, and
 
         se^2 = s_e^2 / n (1 - n / N), s_e^2 the sample variance of the cross-fitted residuals,
 
@@ -201,23 +209,70 @@ class Aipw:
         columns = np.array([scores.item_position[item] for item in selection.items])
         weights = scores.item_weights(aggregate)
         values = scores.values.astype(np.float64)
-        variance = float((values - values.mean(axis=1, keepdims=True)).var(axis=1).mean())
-        features, direct = values[:, columns], weights[columns]
-        weights[columns] = 0
-        rest = float(weights.sum())
-        others = (values @ weights / rest)[:, None]
-        everything = np.arange(size)
-        held = [everything[k::FOLDS] for k in range(min(FOLDS, size))]
         if not self.corrected:
-            held = [everything[:0]]
-        folds = tuple(
-            ItemRidge.of(
-                features,
-                np.setdiff1d(everything, part),
-                np.concatenate([features[:, part], others], axis=1),
-            )
-            for part in held
+            return _fitted(values, columns, weights, corrected=False, uniform=False)
+        return replace(
+            _fitted(values, columns, weights, corrected=True, uniform=self.uniform),
+            trust=_trust(values, columns, weights),
         )
-        n_rest = scores.n_items - size
-        uniform = self.uniform and self.corrected
-        return FittedAipw(folds, tuple(held), direct, rest, n_rest, variance, uniform)
+
+
+def _fitted(
+    values: FloatArray, columns: IntArray, weights: FloatArray, *, corrected: bool, uniform: bool
+) -> FittedAipw:
+    """The estimator with full trust.
+
+    Parameters
+    ----------
+    values : array of shape (n_models, n_items), of the source models
+    columns : positions of the chosen items
+    weights : array of shape (n_items,), of the items in a full score
+    """
+    left = weights.copy()
+    left[columns] = 0
+    rest = float(left.sum())
+    features, others = values[:, columns], (values @ left / rest)[:, None]
+    everything = np.arange(len(columns))
+    held = [everything[k::FOLDS] for k in range(min(FOLDS, len(columns)))]
+    if not corrected:
+        held = [everything[:0]]
+    folds = tuple(
+        ItemRidge.of(
+            features,
+            np.setdiff1d(everything, part),
+            np.concatenate([features[:, part], others], axis=1),
+        )
+        for part in held
+    )
+    variance = float(values.var(axis=1).mean())
+    n_rest = len(weights) - len(columns)
+    return FittedAipw(folds, tuple(held), weights[columns], rest, n_rest, variance, uniform)
+
+
+def _trust(values: FloatArray, columns: IntArray, weights: FloatArray) -> float:
+    """The factor of the predictions that is best for source models predicted from each other.
+
+    Each half of the models (alternating in full score) is predicted from the other. Of the plain
+    mean's errors, and what the predictions change in it, only what differs between models counts:
+    all models share how hard the chosen items are. The factor is a regression of errors on
+    changes, less twice its standard error: with few models little is trusted.
+    """
+    full = values @ weights
+    order = np.argsort(full, kind="stable")
+    changes, errors = np.zeros(len(full)), np.zeros(len(full))
+    for half, other in ((order[::2], order[1::2]), (order[1::2], order[::2])):
+        if min(len(half), len(other)) < MIN_HALF:
+            return 0.0
+        fitted = _fitted(values[half], columns, weights, corrected=True, uniform=False)
+        scores = values[np.ix_(other, columns)]
+        plain = scores @ (fitted.direct / fitted.direct.sum())
+        change = fitted.estimate(scores).values - plain
+        error = full[other] - plain
+        changes[other], errors[other] = change - change.mean(), error - error.mean()
+    squares = float(changes @ changes)
+    if squares == 0:
+        return 0.0
+    factor = float(changes @ errors) / squares
+    left = errors - factor * changes
+    doubt = float(np.sqrt(left @ left / (len(full) - 3) / squares))
+    return min(max(factor - 2 * doubt, 0.0), 1.0)
