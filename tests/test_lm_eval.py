@@ -413,6 +413,15 @@ def test_9_a_number_that_is_a_choice_and_not_a_position(tmp_path):
     assert report.used["correct choice"] == {"the target's text": ["arc"]}
 
 
+def test_9_a_model_whose_likelihoods_broke_does_not_spoil_the_others(tmp_path):
+    lm_run(tmp_path, "org/a", [lm_record(0), lm_record(1)])
+    broken = [["nan", "False"], ["-1", "False"]]
+    lm_run(tmp_path, "org/b", [lm_record(0), lm_record(1, 0.0, filtered_resps=broken)])
+    layer = loaders.load(tmp_path).probabilities
+    half = softmax([-2, -1], 1)
+    np.testing.assert_allclose(layer, [[half, half], [half, np.nan]], rtol=1e-6)
+
+
 def test_9_winogrande_is_told_by_acc(tmp_path):
     same = {f"gen_args_{i}": {"arg_0": f"Q{i}", "arg_1": " end"} for i in range(2)}
     rows = [

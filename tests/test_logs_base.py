@@ -208,6 +208,15 @@ def test_workers_give_the_same_matrix_and_say_how_far_they_are(tmp_path, monkeyp
     assert loaders.load(tmp_path, n_jobs=2).data_fingerprint == one.data_fingerprint
 
 
+def test_a_bad_file_stops_all_workers_without_further_ado(tmp_path, monkeypatch):
+    files = {f"f{i}": [row(f"m{i}", j, 1) for j in range(9)] for i in range(12)}
+    made(tmp_path, **{**files, "f03": ["{"]})
+    monkeypatch.setattr(_logs, "PARALLEL_ABOVE", 0)
+    with pytest.raises(FormatError, match=r"f03.toy: line 1 is not valid JSON"):
+        loaders.load(tmp_path, n_jobs=2)
+    assert loaders.load_with_report(tmp_path, n_jobs=2, strict=False).report.n_errors == 1
+
+
 def test_settings_are_checked(tmp_path):
     made(tmp_path, x=GOOD)
     assert loaders.load(tmp_path, name="quiz").name == "quiz"

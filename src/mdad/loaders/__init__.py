@@ -204,7 +204,17 @@ def known_loaders() -> dict[str, Loader]:
     return found
 
 
-def load(path: str | os.PathLike[str], **options: Any) -> ScoreMatrix:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002  # what everybody calls it
+    items: str | os.PathLike[str] | None = None,
+    models_file: str | os.PathLike[str] | None = None,
+    probabilities: str | os.PathLike[str] | None = None,
+    cache: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> ScoreMatrix:
     """Read a score matrix from a file or directory of any known format.
 
     Parameters
@@ -232,7 +242,16 @@ def load(path: str | os.PathLike[str], **options: Any) -> ScoreMatrix:
     SettingError
         when an option is unknown or has a value it cannot have.
     """
-    return load_with_report(path, **options).scores
+    return load_with_report(
+        path,
+        format=format,
+        items=items,
+        models_file=models_file,
+        probabilities=probabilities,
+        cache=cache,
+        progress=progress,
+        **options,
+    ).scores
 
 
 def load_with_report(

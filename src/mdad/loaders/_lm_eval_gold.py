@@ -112,6 +112,8 @@ def gold_probability(row: Any, scores: list[float], rule: str, *, acc: Any) -> f
         gold = index_of(row.target) if rule == "index" else _position(row.target, texts or [])
     if not gold or max(gold) >= len(scores) or min(gold) < 0:
         raise Misfit
+    if any(map(math.isnan, scores)):
+        return _NONE  # what the harness made of it says nothing about the rule
     if _contradicts(scores, gold, acc):
         raise Misfit
     return softmax_of(scores, gold)
