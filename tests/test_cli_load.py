@@ -120,6 +120,15 @@ def test_other_options_reach_the_library(logs):
         ran("load", logs.parent / "empty")
 
 
+def test_options_without_a_flag(logs):
+    assert "<ScoreMatrix 'quiz': 20 models" in ran("load", logs, "--option", "name=quiz")
+    with pytest.raises(SettingError, match="format 'lm-eval' has no option 'judge'"):
+        ran("load", logs, "--option", "judge=x")
+    for wrong in ("name", "metric=acc"):
+        with pytest.raises(SettingError, match="must be NAME=VALUE"):
+            ran("load", logs, "--option", wrong)
+
+
 def test_the_cache_is_said(logs, monkeypatch, tmp_path):
     monkeypatch.setenv("MDAD_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr("mdad.loaders._cache.WORTH", 0)
