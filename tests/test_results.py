@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from mdad import measures
 from mdad.errors import ResultsError
 from mdad.experiment import Experiment
 from mdad.intervals import Interval
-from mdad.results import Results, Spec, shard_path
+from mdad.results import Results, ScoresFacts, Spec, shard_path
 from mdad.runner import run_experiment
 from mdad.scores import Completed, ScoreMatrix
 
@@ -300,3 +301,26 @@ def test_kill_minus_9_leaves_only_whole_results(tmp_path, n_jobs, kills):
 def shards(folder):
     runs = folder / "runs"
     return [path.name for path in runs.glob("run-*.parquet")] if runs.is_dir() else []
+
+
+def test_a_setting_more_in_a_later_version_leaves_results_readable(tmp_path):
+    facts = ScoresFacts(
+        name="s",
+        simulated=False,
+        kind="graded",
+        score_range=(0.0, 1.0),
+        n_models=20,
+        n_items=9,
+        n_subtasks=0,
+        data_fingerprint="d",
+        items_fingerprint="i",
+    )
+    spec = Spec(Experiment(runs=3, seed=4), facts)
+    document = json.loads(spec.to_json())
+    # As written before the setting existed: it is not there, and was what its default says.
+    del document["experiment"]["groups"]
+    (tmp_path / "experiment.json").write_text(json.dumps(document))
+    older = Spec.read(tmp_path / "experiment.json")
+    assert older.fingerprint == spec.fingerprint
+    newer = Spec(replace(spec.experiment, aggregate="macro"), facts)
+    assert newer.fingerprint != spec.fingerprint

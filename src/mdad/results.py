@@ -110,9 +110,18 @@ class Spec:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identifies experiment and scores; 32 hex digits. The package version is no part of it."""
-        text = self.__class__(self.experiment, self.scores, "").to_json()
-        return hashlib.blake2b(text, digest_size=16).hexdigest()
+        """Identifies experiment and scores; 32 hex digits. The package version is no part of it.
+
+        Settings that have their default value are left out, so that results stay readable when a
+        later version has a setting more.
+        """
+        defaults = Experiment().to_dict()
+        settings = self.experiment.to_dict()
+        document = {
+            "experiment": {k: v for k, v in settings.items() if v != defaults[k]},
+            "scores": self.scores,
+        }
+        return hashlib.blake2b(msgspec.json.encode(document), digest_size=16).hexdigest()
 
     def difference(self, other: Spec) -> list[str]:
         """Settings in which two specs differ, as ``name: ours, theirs``."""
