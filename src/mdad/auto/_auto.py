@@ -148,7 +148,7 @@ class Auto(Method):
         runs = int(WORK / (scores.n_models * scores.n_items * size))
         runs = min(max(runs, LEAST_RUNS), self.runs)
         found = self._inner(aggregate).agreements(scores, methods, size, runs, stream)
-        kept = found[:, ~np.isnan(found).any(axis=0)]
+        kept = found[:, :, ~np.isnan(found).any(axis=(0, 1))]
         return {method.name: row for method, row in zip(methods, kept, strict=True)}
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 
 Tried = dict[str, FloatArray]
-"""Agreements of each candidate in the runs of one inner experiment."""
+"""Agreements of each candidate in the runs of one inner experiment, shape (2, runs): an estimated
+tie counts a quarter, or half."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,12 @@ class Evidence:
     @property
     def runs(self) -> int:
         """Number of inner runs at the size asked for."""
-        return len(next(iter(self.tried[0][1].values())))
+        return int(next(iter(self.tried[0][1].values())).shape[1])
 
-    def lead(self, name: str, other: str) -> Lead:
-        """How far ``name`` is ahead of ``other``."""
-        both = [(w, t[name] - t[other]) for w, t in self.tried if name in t and len(t[name])]
+    def lead(self, name: str, other: str, *, ties: int = 0) -> Lead:
+        """How far ``name`` is ahead of ``other``, ties counting a quarter (0) or half (1)."""
+        gaps = ((w, t[name][ties] - t[other][ties]) for w, t in self.tried if name in t)
+        both = [(weight, gap) for weight, gap in gaps if len(gap)]
         total = sum(weight for weight, _ in both)
         mean = sum(weight * float(gap.mean()) for weight, gap in both) / total
         if any(len(gap) == 1 for _, gap in both):
@@ -82,7 +84,9 @@ class Evidence:
         if not self.lead(self.names[safe], first).exceeds(1.0):
             safe = 0
         best = n_random + int(np.argmax(means[n_random:]))
-        if self.lead(self.names[best], self.names[safe]).exceeds(caution):
+        # A lead that comes of never tying alone is none.
+        confirmed = self.lead(self.names[best], "random", ties=1).mean > 0
+        if confirmed and self.lead(self.names[best], self.names[safe]).exceeds(caution):
             return best, "it leads the random methods in the inner experiment."
         return safe, "no learned method leads the random ones in the inner experiment."
 
@@ -91,6 +95,6 @@ class Evidence:
         rows = []
         for name in self.names:
             lead = self.lead(name, "random")
-            agreement = float(self.tried[0][1][name].mean())
+            agreement = float(self.tried[0][1][name][0].mean())
             rows.append(Candidate(name, agreement, lead.mean, lead.standard_error))
         return tuple(sorted(rows, key=lambda row: -row.lead))

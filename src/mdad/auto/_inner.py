@@ -38,6 +38,9 @@ SEEN_SHARE = 2 / 3
 
 TIE = 1e-9
 
+TIES = (0.25, 0.5)
+"""What an estimated tie counts: where candidates are ranked, and where a lead is confirmed."""
+
 
 @dataclass(frozen=True)
 class Inner:
@@ -65,7 +68,7 @@ class Inner:
     def agreements(
         self, scores: ScoreMatrix, methods: Sequence[Method], size: int, runs: int, stream: Stream
     ) -> FloatArray:
-        """Mean agreement of each method in each run, an estimated tie counting a quarter.
+        """Mean agreement of each method in each run, by what an estimated tie counts.
 
         Parameters
         ----------
@@ -77,16 +80,17 @@ class Inner:
 
         Returns
         -------
-        array of shape (n_methods, runs); NaN where all inner targets tie
+        array of shape (n_methods, 2, runs): ties count a quarter, and half; NaN where all inner
+        targets tie
         """
-        found = np.empty((len(methods), runs))
+        found = np.empty((len(methods), 2, runs))
         for run in range(runs):
-            found[:, run] = self._run(scores, methods, size, stream.child(run))
+            found[:, :, run] = self._run(scores, methods, size, stream.child(run))
         return found
 
     def _run(
         self, scores: ScoreMatrix, methods: Sequence[Method], size: int, stream: Stream
-    ) -> list[float]:
+    ) -> list[list[float]]:
         share = TARGET_SHARE
         if self.split == "frontier":
             share = FRONTIER_SHARE
@@ -110,12 +114,10 @@ class Inner:
         targets = scores.restrict(models=[scores.models[i] for i in np.sort(target).tolist()])
         full = targets.restrict(items=judged).full_scores(self.aggregate)
         tolerance = TIE * (scores.score_range[1] - scores.score_range[0])
-        return [
-            agreement(
-                _estimates(method, known, targets, size, self.aggregate, stream), full, tolerance
-            )
-            for method in methods
-        ]
+        estimates = (
+            _estimates(method, known, targets, size, self.aggregate, stream) for method in methods
+        )
+        return [[agreement(found, full, tolerance, tie=tie) for tie in TIES] for found in estimates]
 
     def _items(self, scores: ScoreMatrix, stream: Stream) -> tuple[list[str], list[str]]:
         """Items that selectors see, and those that the truth is made of."""
@@ -148,16 +150,17 @@ def _estimates(
     return built.estimator.estimate(targets.values[:, columns], probabilities).values
 
 
-def agreement(estimates: FloatArray, full: FloatArray, tolerance: float) -> float:
-    """Share of pairs that are ordered alike; an estimated tie counts a quarter.
-
-    That is the mean of the two rules, of which one flatters methods that never tie and the other
-    those that often do.
+def agreement(
+    estimates: FloatArray, full: FloatArray, tolerance: float, *, tie: float = 0.25
+) -> float:
+    """Share of pairs that are ordered alike.
 
     Parameters
     ----------
     estimates, full : arrays of shape (n_models,)
     tolerance : differences up to this are ties; pairs tied in ``full`` are left out
+    tie : what an estimated tie counts. A quarter is the mean of the two rules, of which one
+        flatters methods that never tie and the other those that often do
 
     Returns
     -------
@@ -177,4 +180,4 @@ def agreement(estimates: FloatArray, full: FloatArray, tolerance: float) -> floa
     if not ordered.any():
         return float("nan")
     alike = (signs(estimates) * right)[ordered]
-    return float((alike > 0).mean() + (alike == 0).mean() / 4)
+    return float((alike > 0).mean() + tie * (alike == 0).mean())
