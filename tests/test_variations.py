@@ -249,3 +249,21 @@ def test_the_papers_experiment_is_one_command(call):
     code, _, err = call("--preset", "paper-fixed-targets")
     assert code == 2
     assert "--targets" in err
+
+
+def test_splits_on_the_command_line(call, scores):
+    common = ["--sizes", "10", "--methods", "random", "--runs", "2", "--json"]
+    code, out, err = call("--split", "frontier", *common)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["spec"]["experiment"]["split"] == "frontier"
+    code, out, err = call("--split", "grouped", "--groups", "family", *common)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["spec"]["experiment"]["groups"] == "family"
+    assert any("grouped split" in line for line in json.loads(out)["scope"])
+    code, _, err = call("--groups", "family", *common)
+    assert code == 2
+    assert "grouped" in err
+    same = mdad.audit(
+        scores, split="grouped", groups="family", sizes=[10], methods=["random"], runs=2
+    )
+    assert same.results.experiment.groups == "family"

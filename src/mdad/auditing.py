@@ -160,6 +160,7 @@ def audit(
     n_target: int | None = None,
     targets: Sequence[str] | str = (),
     split: SplitKind = "random",
+    groups: str = "",
     seen: Seen = "half",
     subtasks: SubtaskMode = "pooled",
     aggregate: Aggregate = "micro",
@@ -175,8 +176,8 @@ def audit(
     Parameters
     ----------
     scores : models x items; 15 models or more
-    methods, sizes, fractions, runs, n_source, n_target, split, seen, subtasks, aggregate, form,
-    seed : see :class:`mdad.experiment.Experiment`
+    methods, sizes, fractions, runs, n_source, n_target, split, groups, seen, subtasks, aggregate,
+    form, seed : see :class:`mdad.experiment.Experiment`
     targets : fixed target models: ids, or one regular expression that is searched for in the ids
     max_missing : models that miss more than this share of the items are dropped, then items that
         are still incomplete; the report lists both
@@ -207,6 +208,7 @@ def audit(
         n_target=n_target,
         targets=matching(completed.scores.models, targets),
         split=split,
+        groups=groups,
         seen=seen,
         subtasks=subtasks,
         aggregate=aggregate,

@@ -75,7 +75,19 @@ def audit_command(
             help="Fixed target models: ids, comma-separated; @FILE with one a line; or /REGEX/."
         ),
     ] = None,
-    split: Annotated[str, typer.Option(help="How models are split: random.")] = "random",
+    split: Annotated[
+        str,
+        typer.Option(
+            help="How models are split: random; grouped: a family is on one side only; frontier: "
+            "the best models are the targets."
+        ),
+    ] = "random",
+    groups: Annotated[
+        str,
+        typer.Option(
+            help="With --split grouped: a column of --models-file or a pattern in the ids."
+        ),
+    ] = "",
     seen: Annotated[
         str, typer.Option(help="Items that may be chosen: half (of each subtask) or all.")
     ] = "half",
@@ -155,6 +167,7 @@ def audit_command(
         "n_target": n_target,
         "targets": _targets(targets, scores),
         "split": split,
+        "groups": groups,
         "seen": seen,
         "subtasks": subtasks,
         "aggregate": aggregate,
@@ -183,7 +196,7 @@ def _audits(
 
     if preset is not None:
         given = preset_settings(preset, scores.complete(max_missing).scores, given)
-    settings = {key: value for key, value in given.items() if value not in (None, (), [])}
+    settings = {key: value for key, value in given.items() if value not in (None, (), [], "")}
     sources = settings.pop("n_source", None)
     if not isinstance(sources, list):
         sources = [sources]

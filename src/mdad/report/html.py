@@ -254,6 +254,7 @@ def _command(summary: AuditSummary) -> str:
         f"--n-target {experiment['n_target']}",
         *([f"--targets {','.join(experiment['targets'])}"] if experiment["targets"] else []),
         f"--split {experiment['split']}",
+        *([f"--groups '{experiment['groups']}'"] if experiment["groups"] else []),
         f"--seen {experiment['seen']}",
         f"--subtasks {experiment['subtasks']}",
         f"--aggregate {experiment['aggregate']}",
