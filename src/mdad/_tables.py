@@ -215,8 +215,12 @@ def _weighted_sums(
             sums[0, b] += outcomes @ weight
             weight *= runs[run]
             sums[1, b] += outcomes @ weight
-    only_models, both = np.ascontiguousarray(np.moveaxis(sums, 1, -1))
-    return only_models, both
+    # Bins last, a cell at a time: each is small enough to be turned inside the cache.
+    turned = np.empty((2, n_cells, runs.shape[1], n_bins))
+    for part in range(2):
+        for cell in range(n_cells):
+            turned[part, cell] = sums[part, :, cell].T
+    return turned[0], turned[1]
 
 
 def _columns(weights: Any) -> npt.NDArray[np.float32]:
