@@ -120,8 +120,9 @@ def _array(path: Path, n_axes: int) -> npt.NDArray[Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about headers of old versions
-            # Mapped, so that a header cannot ask for more memory than the file is long.
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
+            # Mapped, so that a header cannot ask for more memory than the file is long; and not
+            # by np.load, which takes archives too and leaves the file of a broken one open.
+            array = np.lib.format.open_memmap(path, mode="r")
     except Exception as error:  # a damaged header raises whatever its parser meets
         raise source.error(why) from error
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":

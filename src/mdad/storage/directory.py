@@ -243,7 +243,7 @@ def _matrix(folder: Path, manifest: Manifest, where: str) -> ScoreMatrix:
 
 def _mapped(file: Path, shape: tuple[int | None, ...], where: str) -> npt.NDArray[Any]:
     try:
-        array = np.load(file, mmap_mode="r", allow_pickle=False)
+        array = np.lib.format.open_memmap(file, mode="r")
     except (OSError, ValueError, EOFError, SyntaxError):
         raise damaged(where, f"{file.name!r} is not a readable .npy file") from None
     fits = len(array.shape) == len(shape) and all(
