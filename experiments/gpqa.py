@@ -24,6 +24,8 @@ SIZES = (10, 25, 50, 100, 200)
 SEEDS = (0, 1, 2)
 NONE = Interval(n_resamples=0)
 WHY = """
+The reasons given here were not tested: the probabilities that would tell are not public.
+
 `random` and `random-subtasks-equal` are the same thing here (GPQA has no subtasks); the published
 `random` at 10 is an outlier. `tinybenchmarks` reads 0/1 scores in both and is within 0.02.
 `stratified-confidence`, `diversity` and `anchor-points` read probabilities in the paper and 0/1
