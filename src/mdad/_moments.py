@@ -122,6 +122,6 @@ def excess_kurtosis(scores: FloatArray) -> float:
 
 
 def t_quantile(probability: float, freedom: float) -> float:
-    from scipy.special import stdtrit  # noqa: PLC0415
+    from scipy.special import stdtrit  # noqa: PLC0415  # slow to import
 
     return float(stdtrit(freedom, probability))
