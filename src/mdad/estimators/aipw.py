@@ -122,6 +122,8 @@ class FittedAipw:
     n_rest : their number
     variance : of an average source model's scores, a prior for the standard error
     uniform : the items are a uniform random sample
+    features : array of shape (n_sources, size), the source models' scores on the chosen items
+    others : array of shape (n_sources,), their weighted means over the items not chosen
     trust : factor of all predictions, in [0, 1]; 0 leaves the plain mean
     """
 
@@ -132,6 +134,8 @@ class FittedAipw:
     n_rest: int
     variance: float
     uniform: bool
+    features: FloatArray
+    others: FloatArray
     trust: float = 1.0
 
     def estimate(
@@ -231,22 +235,43 @@ def _fitted(
     left = weights.copy()
     left[columns] = 0
     rest = float(left.sum())
-    features, others = values[:, columns], (values @ left / rest)[:, None]
-    everything = np.arange(len(columns))
-    held = [everything[k::FOLDS] for k in range(min(FOLDS, len(columns)))]
+    return fitted_aipw(
+        values[:, columns],
+        values @ left / rest,
+        weights[columns],
+        rest=rest,
+        n_rest=len(weights) - len(columns),
+        variance=float(values.var(axis=1).mean()),
+        corrected=corrected,
+        uniform=uniform,
+    )
+
+
+def fitted_aipw(
+    features: FloatArray,
+    others: FloatArray,
+    direct: FloatArray,
+    *,
+    rest: float,
+    n_rest: int,
+    variance: float,
+    corrected: bool,
+    uniform: bool,
+) -> FittedAipw:
+    """The estimator from the parts it rests on; see :class:`FittedAipw`."""
+    everything = np.arange(len(direct))
+    held = [everything[k::FOLDS] for k in range(min(FOLDS, len(direct)))]
     if not corrected:
         held = [everything[:0]]
     folds = tuple(
         ItemRidge.of(
             features,
             np.setdiff1d(everything, part),
-            np.concatenate([features[:, part], others], axis=1),
+            np.concatenate([features[:, part], others[:, None]], axis=1),
         )
         for part in held
     )
-    variance = float(values.var(axis=1).mean())
-    n_rest = len(weights) - len(columns)
-    return FittedAipw(folds, tuple(held), weights[columns], rest, n_rest, variance, uniform)
+    return FittedAipw(folds, tuple(held), direct, rest, n_rest, variance, uniform, features, others)
 
 
 def _trust(values: FloatArray, columns: IntArray, weights: FloatArray) -> float:
