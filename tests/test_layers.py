@@ -28,7 +28,7 @@ LAYERS = [
     "_method",
     "auto",
     "methods",
-    "experiment presets _shards results runner",
+    "experiment presets _shards results runner _several",
     "intervals _pairs _reference _rules _tables measures planning paired _runs selecting verdicts",
     "plots report",
     "auditing",

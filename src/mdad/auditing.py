@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mdad import measures
 from mdad._checks import check_real, counted
+from mdad._several import check_each, load_splits, run_each, save_splits, split_kinds
 from mdad.errors import SettingError
 from mdad.experiment import MIN_TARGET, Experiment
 from mdad.report.summary import summarize
-from mdad.results import Results
 from mdad.runner import run_experiment
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mdad.measures import Rule, Ties
     from mdad.methods import Form
     from mdad.report.summary import AuditSummary
+    from mdad.results import Results
     from mdad.scores import Aggregate, ScoreMatrix
     from mdad.splits import Seen
 
@@ -36,10 +37,37 @@ __all__ = ["Audit", "audit"]
 class Audit:
     """Results of an audit, and the measures computed from them; nothing is run again.
 
-    Scores, gaps and MDADs are in the unit of the score matrix (0/1 scores: fractions).
+    Scores, gaps and MDADs are in the unit of the score matrix (0/1 scores: fractions). Tables of
+    an audit of several splits have the column ``split`` in front.
+
+    Parameters
+    ----------
+    results : of the audit; of its first split, when there are several
+    further : of the other splits, in the order asked for
     """
 
     results: Results
+    further: tuple[Results, ...] = ()
+
+    @property
+    def splits(self) -> dict[str, Audit]:
+        """An audit of each split alone, by its name."""
+        return {part.experiment.split: Audit(part) for part in (self.results, *self.further)}
+
+    def _table(
+        self, measure: Callable[..., pd.DataFrame], *args: Any, **settings: Any
+    ) -> pd.DataFrame:
+        """A measure of every split, one below the other."""
+        if not self.further:
+            return measure(self.results, *args, **settings)
+        import pandas as pd  # noqa: PLC0415  # slow to import, not needed for measures
+
+        tables = []
+        for kind, alone in self.splits.items():
+            table = measure(alone.results, *args, **settings)
+            table.insert(0, "split", kind)
+            tables.append(table)
+        return pd.concat(tables, ignore_index=True)
 
     def mdad(
         self,
@@ -51,8 +79,8 @@ class Audit:
         interval: Interval | None = None,
     ) -> pd.DataFrame:
         """MDAD of every method and size; see :func:`mdad.measures.mdad`."""
-        return measures.mdad(
-            self.results, rule=rule, threshold=threshold, items=items, ties=ties, interval=interval
+        return self._table(
+            measures.mdad, rule=rule, threshold=threshold, items=items, ties=ties, interval=interval
         )
 
     def agreement(
@@ -63,7 +91,7 @@ class Audit:
         interval: Interval | None = None,
     ) -> pd.DataFrame:
         """Mean agreement of every method and size; see :func:`mdad.measures.agreement`."""
-        return measures.agreement(self.results, items=items, ties=ties, interval=interval)
+        return self._table(measures.agreement, items=items, ties=ties, interval=interval)
 
     def errors(
         self,
@@ -72,7 +100,7 @@ class Audit:
         interval: Interval | None = None,
     ) -> pd.DataFrame:
         """Estimation error and Kendall's tau-b; see :func:`mdad.measures.errors`."""
-        return measures.errors(self.results, items=items, interval=interval)
+        return self._table(measures.errors, items=items, interval=interval)
 
     def curve(
         self,
@@ -84,8 +112,8 @@ class Audit:
         interval: Interval | None = None,
     ) -> pd.DataFrame:
         """Agreement by full-score gap; see :func:`mdad.measures.agreement_curve`."""
-        return measures.agreement_curve(
-            self.results, method, size, items=items, ties=ties, interval=interval
+        return self._table(
+            measures.agreement_curve, method, size, items=items, ties=ties, interval=interval
         )
 
     def trust(
@@ -97,7 +125,7 @@ class Audit:
         interval: Interval = measures.RUNS_ONLY,
     ) -> pd.DataFrame:
         """Trust by observed gap; see :func:`mdad.measures.trust_curve`."""
-        return measures.trust_curve(self.results, method, size, items=items, interval=interval)
+        return self._table(measures.trust_curve, method, size, items=items, interval=interval)
 
     def smallest_trustworthy_gap(
         self,
@@ -107,8 +135,11 @@ class Audit:
         interval: Interval = measures.RUNS_ONLY,
     ) -> pd.DataFrame:
         """Observed gap to trust; see :func:`mdad.measures.smallest_trustworthy_gap`."""
-        return measures.smallest_trustworthy_gap(
-            self.results, probability=probability, items=items, interval=interval
+        return self._table(
+            measures.smallest_trustworthy_gap,
+            probability=probability,
+            items=items,
+            interval=interval,
         )
 
     def summary(
@@ -120,7 +151,14 @@ class Audit:
         interval: Interval | None = None,
     ) -> AuditSummary:
         """Everything a report says, as plain numbers and sentences; in points."""
-        return summarize(self.results, rule=rule, threshold=threshold, ties=ties, interval=interval)
+        return summarize(
+            self.results,
+            *self.further,
+            rule=rule,
+            threshold=threshold,
+            ties=ties,
+            interval=interval,
+        )
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the report: one HTML file that needs no network.
@@ -137,16 +175,35 @@ class Audit:
     @property
     def subtasks(self) -> dict[str, Audit]:
         """With separate subtasks, an audit of each; a size is still that of all together."""
-        return {label: Audit(part) for label, part in self.results.subtasks.items()}
+        return {
+            label: Audit(part, tuple(other.subtasks[label] for other in self.further))
+            for label, part in self.results.subtasks.items()
+        }
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Write the results: settings and one Parquet shard per run."""
-        self.results.save(directory)
+        """Write the results: settings and one Parquet shard per run, in a folder for each split.
+
+        Raises
+        ------
+        ResultsError
+            when the directory holds something else or cannot be written.
+        """
+        if self.further:
+            save_splits((self.results, *self.further), Path(directory))
+        else:
+            self.results.save(directory)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Audit:
-        """Read what :meth:`save`, or ``audit(..., out=directory)``, wrote."""
-        return cls(Results.load(directory))
+        """Read what :meth:`save`, or ``audit(..., out=directory)``, wrote.
+
+        Raises
+        ------
+        ResultsError
+            when there is nothing of the kind, or it is damaged or not finished.
+        """
+        first, *further = load_splits(Path(directory))
+        return cls(first, tuple(further))
 
 
 def audit(
@@ -159,7 +216,7 @@ def audit(
     n_source: int | None = None,
     n_target: int | None = None,
     targets: Sequence[str] | str = (),
-    split: SplitKind = "random",
+    split: SplitKind | Sequence[SplitKind] = "random",
     groups: str = "",
     seen: Seen = "half",
     subtasks: SubtaskMode = "pooled",
@@ -176,8 +233,10 @@ def audit(
     Parameters
     ----------
     scores : models x items; 15 models or more
-    methods, sizes, fractions, runs, n_source, n_target, split, groups, seen, subtasks, aggregate,
-    form, seed : see :class:`mdad.experiment.Experiment`
+    methods, sizes, fractions, runs, n_source, n_target, seen, subtasks, aggregate, form, seed :
+        see :class:`mdad.experiment.Experiment`
+    split, groups : the same; several splits are done one after another, with the same items, and
+        stand side by side in every table (``groups`` belongs to the grouped one)
     targets : fixed target models: ids, or one regular expression that is searched for in the ids
     max_missing : models that miss more than this share of the items are dropped, then items that
         are still incomplete; the report lists both
@@ -187,6 +246,8 @@ def audit(
     ------
     ScoresError, SettingError, MethodError
         when the experiment cannot be done on these scores.
+        With several splits the error names the one that cannot be; the others are finished first,
+        unless that can be told before any run is done.
     ResultsError
         when ``out`` holds another experiment or cannot be written.
 
@@ -199,23 +260,39 @@ def audit(
     True
     """
     completed = scores.complete(check_real("max_missing", max_missing, 0, 1))
-    experiment = Experiment(
-        methods=tuple(methods),
-        sizes=tuple(sizes),
-        fractions=tuple(fractions),
-        runs=runs,
-        n_source=n_source,
-        n_target=n_target,
-        targets=matching(completed.scores.models, targets),
-        split=split,
-        groups=groups,
-        seen=seen,
-        subtasks=subtasks,
-        aggregate=aggregate,
-        form=form,
-        seed=seed,
-    )
-    return Audit(run_experiment(completed, experiment, out=out, n_jobs=n_jobs, progress=progress))
+    kinds = split_kinds(split)
+
+    def made(kind: SplitKind) -> Experiment:
+        return Experiment(
+            methods=tuple(methods),
+            sizes=tuple(sizes),
+            fractions=tuple(fractions),
+            runs=runs,
+            n_source=n_source,
+            n_target=n_target,
+            targets=matching(completed.scores.models, targets),
+            split=kind,
+            # Of several splits the grouped one alone has families.
+            groups=groups if kind == "grouped" or "grouped" not in kinds else "",
+            seen=seen,
+            subtasks=subtasks,
+            aggregate=aggregate,
+            form=form,
+            seed=seed,
+        )
+
+    def do(
+        experiment: Experiment,
+        out: str | os.PathLike[str] | None,
+        progress: Callable[[int, int], None] | None,
+    ) -> Results:
+        return run_experiment(completed, experiment, out=out, n_jobs=n_jobs, progress=progress)
+
+    if len(kinds) == 1:
+        return Audit(do(made(*kinds), out, progress))
+    experiments = check_each(kinds, made, completed.scores)
+    first, *further = run_each(experiments, do, None if out is None else Path(out), progress)
+    return Audit(first, tuple(further))
 
 
 def matching(models: Sequence[str], targets: Sequence[str] | str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from mdad._rng import Stream
 from mdad.errors import ScoresError, SettingError
 from mdad.methods import Form, default_methods, make_method
 from mdad.scores import Aggregate
-from mdad.splits import Seen, Split, SplitKind, draw_split, n_seen, n_seen_of
+from mdad.splits import Seen, Split, SplitKind, draw_models, draw_split, n_seen, n_seen_of
 
 if TYPE_CHECKING:
     from mdad.estimators import Estimates
@@ -168,6 +168,8 @@ class Experiment:
                 "no item can be seen: half of every subtask, rounded down, is empty. Subtasks need "
                 "two items or more; load the scores without subtasks to pool them."
             )
+        if self.split == "grouped":
+            self._check_families(scores.sorted(), n_source, n_target)
         sizes = self._sizes(scores, pool)
         if max(sizes) > pool:
             raise SettingError(
@@ -182,6 +184,19 @@ class Experiment:
             n_target=n_target,
             targets=tuple(sorted(self.targets)),
         )
+
+    def _check_families(self, scores: ScoreMatrix, n_source: int, n_target: int) -> None:
+        """Every run has source models: told before any run is done, not after most are."""
+        for number in range(self.runs):
+            draw_models(
+                scores,
+                n_source=n_source,
+                n_target=n_target,
+                stream=_run_stream(self.seed, number).child("split").child("models"),
+                targets=self.targets,
+                kind=self.split,
+                groups=self.groups,
+            )
 
     def _sizes(self, scores: ScoreMatrix, pool: int) -> tuple[int, ...]:
         """Number of items of each size; all subtasks together where they are separate."""
@@ -240,6 +255,10 @@ def size_of(fraction: float, pool: int) -> int:
     return max(1, round(fraction * pool))
 
 
+def _run_stream(seed: int, number: int) -> Stream:
+    return Stream(seed).child("run", number)
+
+
 def run_once(scores: ScoreMatrix, experiment: Experiment, number: int) -> Run:
     """Do one run; all methods and sizes share its split.
 
@@ -249,7 +268,7 @@ def run_once(scores: ScoreMatrix, experiment: Experiment, number: int) -> Run:
     experiment : resolved for these scores
     number : of the run; with the seed it names all randomness
     """
-    stream = Stream(experiment.seed).child("run", number)
+    stream = _run_stream(experiment.seed, number)
     split = draw_split(
         scores,
         n_source=experiment.n_source or 0,

@@ -79,13 +79,13 @@ def audit_command(
         str,
         typer.Option(
             help="How models are split: random; grouped: a family is on one side only; frontier: "
-            "the best models are the targets."
+            "the best models are the targets. Several, comma-separated, stand side by side."
         ),
     ] = "random",
     groups: Annotated[
         str,
         typer.Option(
-            help="With --split grouped: a column of --models-file or a pattern in the ids."
+            help="Of the grouped split: a column of --models-file or a pattern in the ids."
         ),
     ] = "",
     seen: Annotated[
@@ -166,7 +166,7 @@ def audit_command(
         "n_source": list(numbers_of("--n-source", n_source)),
         "n_target": n_target,
         "targets": _targets(targets, scores),
-        "split": split,
+        "split": names_of(split),
         "groups": groups,
         "seen": seen,
         "subtasks": subtasks,
@@ -181,7 +181,8 @@ def audit_command(
     ]
     if json_:
         # One audit is one document, several are a list of them.
-        print_json(done[0] if len(done) == 1 else done)
+        documents = [summary.to_dict() for summary in done]
+        print_json(documents[0] if len(done) == 1 else documents)
 
 
 def _audits(
@@ -258,7 +259,7 @@ def keep(summary: AuditSummary, out: Path) -> Path:
     from mdad._files import write_atomically  # noqa: PLC0415
     from mdad.report.html import write_html  # noqa: PLC0415  # slow to import
 
-    document = msgspec.json.format(msgspec.json.encode(summary), indent=2)
+    document = msgspec.json.format(msgspec.json.encode(summary.to_dict()), indent=2)
     try:
         write_atomically(out / "summary.json", document + b"\n")
     except OSError as error:
@@ -269,7 +270,7 @@ def keep(summary: AuditSummary, out: Path) -> Path:
 def show(summary: AuditSummary, *, json: bool = False) -> None:
     """Print a summary as JSON, or as a table that ends with plain sentences."""
     if json:
-        print_json(summary)
+        print_json(summary.to_dict())
         return
     from mdad.report.terminal import render_terminal  # noqa: PLC0415  # slow to import
 

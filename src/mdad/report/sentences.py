@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mdad._checks import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mdad.intervals import Interval
     from mdad.report.summary import Row
@@ -49,7 +49,7 @@ def advice(rows: Sequence[Row], threshold: float, level: float = 0.95) -> tuple[
     """
     seen = [row for row in rows if row.items == "seen"]
     base = [row for row in seen if row.method == seen[0].method]
-    middle = min(base, key=lambda row: abs(math.log(row.size / 100)))
+    middle = middle_row(rows)
     return tuple(
         filter(
             None,
@@ -62,6 +62,38 @@ def advice(rows: Sequence[Row], threshold: float, level: float = 0.95) -> tuple[
             ),
         )
     )
+
+
+def middle_row(rows: Sequence[Row]) -> Row:
+    """The first method on seen items, at the size nearest to 100: what the sentences speak of."""
+    base = [row for row in rows if (row.method, row.items) == (rows[0].method, "seen")]
+    return min(base, key=lambda row: abs(math.log(row.size / 100)))
+
+
+SPLITS = {
+    "random": "targets drawn at random",
+    "grouped": "no family of models among both sources and targets",
+    "frontier": "the best models as targets",
+}
+
+
+def across_splits(rows: Sequence[Row], others: Mapping[str, Sequence[Row]]) -> tuple[str, ...]:
+    """The answer of every further split, beside that of the first."""
+    first = middle_row(rows)
+    said = []
+    for kind, theirs in others.items():
+        twin = next(
+            row
+            for row in theirs
+            if (row.method, row.size, row.items) == (first.method, first.size, "seen")
+        )
+        shown = "not reached" if twin.mdad.value is None else points(twin.mdad.value)
+        close = percent(twin.unresolved)
+        said.append(
+            f"With {SPLITS[kind]} ({kind} split) the MDAD of {_named(first)} is {shown}, and "
+            f"{close} of the pairs are closer."
+        )
+    return tuple(said)
 
 
 def _reliable_gap(row: Row, threshold: float, level: float) -> str:
@@ -209,14 +241,7 @@ def data_notes(scores: ScoresFacts) -> tuple[str, ...]:
         notes.append(_dropped("model", scores.dropped_models, "miss more than the allowed share"))
     if scores.dropped_items:
         notes.append(_dropped("item", scores.dropped_items, "were not scored for every model"))
-    if quality.copied_models:
-        notes.append(
-            f"{counted(quality.copied_models, 'model')} answer exactly like another one "
-            f"({quality.surplus_models} could go); copies on both sides of a split flatter methods "
-            "that learn from source models."
-        )
-    if quality.near_copies:
-        notes.append(f"{counted(quality.near_copies, 'further model')} are near copies of others.")
+    notes.append(_copies(scores))
     if quality.constant_items:
         notes.append(
             f"{counted(quality.constant_items, 'item')} are answered alike by all models and tell "
@@ -227,6 +252,27 @@ def data_notes(scores: ScoresFacts) -> tuple[str, ...]:
             f"{counted(quality.duplicate_items, 'item')} have exactly the scores of another item."
         )
     return tuple(notes)
+
+
+def _copies(scores: ScoresFacts) -> str:
+    """How many models answer exactly or nearly like another; said of every matrix."""
+    quality = scores.quality
+    exact, near = quality.copied_models, quality.near_copies
+    if scores.kind != "correctness":
+        nearly = "near copies are told for 0/1 scores only"
+    elif not exact + near:
+        return "Near copies: no model answers exactly or nearly like another one."
+    else:
+        nearly = f"{counted(near, 'further model')} nearly so (at most 1 % of the items differ)"
+    could = f" ({quality.surplus_models} could go)" if exact else ""
+    flatter = (
+        " Copies on both sides of a split flatter methods that learn from source models."
+        if exact + near
+        else ""
+    )
+    who = counted(exact, "model") if exact else "no model"
+    answers = "answers" if exact < 2 else "answer"  # noqa: PLR2004
+    return f"Near copies: {who} {answers} exactly like another one{could}; {nearly}.{flatter}"
 
 
 def _dropped(kind: str, ids: Sequence[str], why: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from mdad import measures
 from mdad._pairs import pairs_of
 from mdad.intervals import Interval
-from mdad.report.sentences import advice, data_notes, scope_notes
+from mdad.report.sentences import across_splits, advice, data_notes, scope_notes
 
 if TYPE_CHECKING:
     from mdad.measures import Rule, Ties
@@ -112,6 +112,7 @@ class AuditSummary:
         scores on seen items)
     threshold, rule, ties, level, unit : how the numbers were formed
     spec : experiment and scores, for provenance
+    further : with several splits, the same of each of the others; this one is of the first
     """
 
     title: str
@@ -131,11 +132,33 @@ class AuditSummary:
     level: float
     unit: str
     spec: dict[str, Any]
+    further: tuple[AuditSummary, ...] = ()
+
+    @property
+    def split(self) -> str:
+        """How models were split."""
+        return str(self.spec["experiment"]["split"])
+
+    @property
+    def splits(self) -> tuple[AuditSummary, ...]:
+        """Of each split: the summary itself, then those of further ones."""
+        return (self, *self.further)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; ``further`` is there only with several splits."""
+        import msgspec  # noqa: PLC0415  # only needed here
+
+        document: dict[str, Any] = msgspec.to_builtins(self)
+        if not self.further:
+            del document["further"]
+        for part in document.get("further", ()):
+            del part["further"]
+        return document
 
 
 def summarize(
     results: Results,
-    *,
+    *further: Results,
     rule: Rule = "monotone",
     threshold: float = measures.AGREEMENT_THRESHOLD,
     ties: Ties = "wrong",
@@ -145,10 +168,14 @@ def summarize(
 
     Parameters
     ----------
-    results : of an audit
+    results, further : of an audit; with several splits, those of the first and of the others
     rule, threshold, ties, interval : see :func:`mdad.measures.mdad`
     """
     interval = interval or Interval()
+    others = tuple(
+        summarize(other, rule=rule, threshold=threshold, ties=ties, interval=interval)
+        for other in further
+    )
     rows = _rows(results, rule, threshold, ties, interval)
     scores = _all_scores(results)
     point = results.spec.scores.point
@@ -156,7 +183,10 @@ def summarize(
     return AuditSummary(
         title=results.spec.scores.name or "score matrix",
         simulated=results.spec.scores.simulated,
-        answer=advice(rows, threshold, interval.level),
+        answer=(
+            *advice(rows, threshold, interval.level),
+            *across_splits(rows, {other.split: other.rows for other in others}),
+        ),
         scope=scope_notes(results.spec, interval, ties, threshold),
         notes=data_notes(results.spec.scores),
         rows=rows,
@@ -171,6 +201,7 @@ def summarize(
         level=interval.level,
         unit=interval.unit,
         spec=_spec(results.spec),
+        further=others,
     )
 
 
