@@ -31,7 +31,17 @@ if TYPE_CHECKING:
 
     from mdad.report.summary import AuditSummary
 
-__all__ = ["DAY", "NIGHT", "PAGE", "Theme", "curve_chart", "gaps_chart", "mdad_chart", "svg"]
+__all__ = [
+    "DAY",
+    "NIGHT",
+    "PAGE",
+    "Theme",
+    "curve_chart",
+    "dressed",
+    "gaps_chart",
+    "mdad_chart",
+    "svg",
+]
 
 FEW = 3
 """Bands that can lie on one another and still be told apart; those of more methods are paler."""
@@ -147,7 +157,7 @@ def mdad_chart(summary: AuditSummary, items: str, theme: Theme = DAY) -> alt.Lay
         )
     data = alt.InlineData(mdad_data(summary, items), name="mdad")
     chart = alt.LayerChart(layer=layers, data=data)
-    return _dressed(
+    return dressed(
         chart.add_params(alt.param(name="hidden", value=[])),
         theme,
         f"MDAD in points against the number of items, {items} items, one line per method; the "
@@ -233,7 +243,7 @@ def curve_chart(
         layer=[*layers, *_level(threshold, theme), *_marks(marks, x, color, theme)],
         data=alt.InlineData(curve_data(summary, kind, method, size), name="curve"),
     ).add_params(alt.param(name="end", value=curve_end(summary, kind, method, size)))
-    return _dressed(chart, theme, f"{y_title} against the {x_title}, seen and unseen items.")
+    return dressed(chart, theme, f"{y_title} against the {x_title}, seen and unseen items.")
 
 
 TRUSTED = 0.95
@@ -326,7 +336,7 @@ def gaps_chart(summary: AuditSummary, method: str, size: int, theme: Theme = DAY
     chart = alt.LayerChart(
         layer=[bars, *_mark_at_top(alt.InlineData(marks, name="marks"), x, theme)]
     ).add_params(alt.param(name="limit", value=marks[0]["limit"]))
-    return _dressed(chart, theme, "Histogram of the gaps of the compared pairs of models.")
+    return dressed(chart, theme, "Histogram of the gaps of the compared pairs of models.")
 
 
 def _mark_at_top(data: alt.InlineData, x: alt.X, theme: Theme) -> list[alt.Chart]:
@@ -340,7 +350,7 @@ def _mark_at_top(data: alt.InlineData, x: alt.X, theme: Theme) -> list[alt.Chart
     ]
 
 
-def _dressed(chart: alt.LayerChart, theme: Theme, description: str) -> alt.LayerChart:
+def dressed(chart: alt.LayerChart, theme: Theme, description: str) -> alt.LayerChart:
     """Give a chart its size, colours and font, and the words a screen reader says."""
     dressed: alt.LayerChart = (
         chart.properties(width="container", height=HEIGHT, description=description)
