@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from mdad.report.summary import AuditSummary, Estimate, Row
 
-__all__ = ["render", "write_html"]
+__all__ = ["environment", "picture", "render", "write_html"]
 
 MIDDLE_SIZE = 100
 """The size shown first is the one nearest to this, as in the sentences."""
@@ -54,7 +54,7 @@ def render(summary: AuditSummary) -> str:
     method, size = _first_shown(summary)
     drawn = _charts(summary, method, size)
     text: str = (
-        _environment()
+        environment()
         .get_template("audit.html")
         .render(
             summary=summary,
@@ -65,7 +65,7 @@ def render(summary: AuditSummary) -> str:
             look=look(summary, method, size),
             tables={items: _rows(summary, items) for items in chart_data.claims_of(summary)},
             never=any(row.mdad.value is None for row in summary.rows),
-            pictures={name: _picture(name, chart) for name, chart in drawn.items()},
+            pictures={name: picture(name, chart) for name, chart in drawn.items()},
             descriptions={name: chart.description for name, chart in drawn.items()},
             day=charts.DAY,
             night=charts.NIGHT,
@@ -92,7 +92,9 @@ def _chart_library() -> Any:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """What fills the templates of this package."""
+
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
 
     environment = Environment(
@@ -183,7 +185,7 @@ def _charts(summary: AuditSummary, method: str, size: int) -> dict[str, alt.Laye
     }
 
 
-def _picture(name: str, chart: alt.LayerChart) -> Any:
+def picture(name: str, chart: alt.LayerChart) -> Any:
     """The chart as SVG for inside a page, where ids must not meet those of another chart."""
     text = charts.svg(chart).replace('id="', f'id="{name}-').replace("url(#", f"url(#{name}-")
     return _markup(text)
