@@ -94,7 +94,6 @@ def _chart_library() -> Any:
 @cache
 def environment() -> Environment:
     """What fills the templates of this package."""
-
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
 
     environment = Environment(
