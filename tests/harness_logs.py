@@ -75,7 +75,8 @@ def inspect_eval(path, samples, **header):
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("_journal/start.json", json.dumps(inspect_header(**header)))
-        archive.writestr("samples/1_epoch_1.json", "never read: not JSON")
+        archive.writestr("samples/1_epoch_1.json", "{}")  # one is looked at for its choices
+        archive.writestr("samples/2_epoch_1.json", "never read: not JSON")
         archive.writestr("summaries.json", json.dumps(samples))
         archive.writestr("header.json", json.dumps(inspect_header(**header)))
     return path

@@ -24,6 +24,7 @@ from harness_logs import (
 from mdad import loaders
 from mdad.errors import FormatError, MdadError, SettingError
 from mdad.loaders import inspect_ai
+from mdad.loaders._inspect_content import CUT, content_hash
 from mdad.loaders.inspect_ai import to_number
 
 POPULARITY = "2025-02-11T15-18-04-05-00_popularity_mj7khqpMM4GBCfVQozKgzB.eval"
@@ -126,6 +127,16 @@ def test_two_genuine_models_on_shared_items(shared_formats, tmp_path):
         FormatError, match=r"2 files hold the same run \(ollama/llama3.1 / popularity\)"
     ):
         loaders.load(tmp_path)
+
+
+def test_both_forms_of_a_genuine_log_have_the_same_contents(shared_formats):
+    folder = shared_formats / "inspect"
+    forms = [loaders.load(folder / f"log_formats.{form}") for form in ("eval", "json")]
+    hashes = [scores.item_info["content_hash"] for scores in forms]
+    assert hashes[0].ne("").all()
+    assert hashes[0].equals(hashes[1])
+    assert loaders.load(folder / "mmlu-no-summary-choices.eval").item_info is None
+    assert loaders.load(folder / "mmlu-summary-choices.eval").item_info is not None
 
 
 def test_a_log_whose_accuracy_is_another_says_so(shared_formats):
@@ -346,7 +357,7 @@ def test_archives_packed_with_zstandard(tmp_path):
 def test_25_a_large_log_is_read_from_its_summaries_without_inspect(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "inspect_ai", None)
     samples = [inspect_sample(i, "CI"[i % 2]) for i in range(10_000)]
-    inspect_eval(tmp_path / "a.eval", samples)  # its samples/ are not even JSON
+    inspect_eval(tmp_path / "a.eval", samples)  # its samples/ but one are not even JSON
     read = []
     monkeypatch.setattr(
         inspect_ai.Archive,
@@ -355,7 +366,64 @@ def test_25_a_large_log_is_read_from_its_summaries_without_inspect(tmp_path, mon
     )
     scores = loaders.load(tmp_path, cache=False)
     assert (scores.n_items, scores.values.sum()) == (10_000, 5_000)
-    assert set(read) == {"header.json", "summaries.json"}
+    assert set(read) == {"header.json", "summaries.json", "samples/1_epoch_1.json"}
+
+
+QUESTION = {"input": "Which one?", "choices": ["cat", "dog", "eel"], "target": "B"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "same"),
+    [
+        ({}, True),
+        ({"choices": ["dog", "eel", "cat"], "target": "A"}, True),  # shuffled, target moved along
+        ({"choices": ["dog", "eel", "cat"]}, False),  # shuffled, target left behind
+        ({"choices": ["cat", "dog", "elk"]}, False),
+        ({"target": "C"}, False),
+        ({"target": ["B"]}, True),
+        ({"target": "D"}, False),  # no choice of that letter: the text itself
+        ({"input": "Which two?"}, False),
+        ({"choices": None}, False),
+    ],
+)
+def test_a_sample_is_known_by_what_it_says(fields, same, tmp_path):
+    inspect_json(tmp_path / "a.json", [inspect_sample(1, **QUESTION)])
+    changed = [inspect_sample(1, **{**QUESTION, **fields})]
+    inspect_json(tmp_path / "b.json", changed, eval={"model": "m/b"})
+    scores, report = loaders.load_with_report(tmp_path)
+    assert (scores.item_info["content_hash"].iloc[0] != "") is same
+    assert any("the content of 1 item differs" in text for text in report.suspicious) is not same
+
+
+def test_the_hash_is_that_of_inputs_of_any_form():
+    long = "x" * CUT
+    assert content_hash(long + "y", None, "") == content_hash(long + "...\n(content cut)", [], "")
+    user = {"role": "user", "id": "random", "content": "Hello"}
+    parts = [{"type": "text", "text": "Hello"}]
+    expected = content_hash([user], None, "a")
+    assert expected == content_hash([{**user, "id": "other", "content": parts}], None, "a")
+    assert expected != content_hash([{**user, "role": "system"}], None, "a")
+    # What is no text is a placeholder in the summaries.
+    image = {**user, "content": [{"type": "image", "image": "data:..."}]}
+    shown = {**user, "content": [{"type": "text", "text": "(Image)"}]}
+    assert content_hash([image], None, "a") == content_hash([shown], None, "a")
+    for odd in (None, 3, [None], [3], [{"content": None}], {"a": 1}):
+        assert len(content_hash(odd, odd if isinstance(odd, list) else None, odd)) == 32
+
+
+def test_summaries_without_choices_have_no_hash(tmp_path):
+    log = inspect_eval(tmp_path / "a.eval", [inspect_sample(1)])
+    assert loaders.load(log).item_info["content_hash"].iloc[0]
+    archive(log, header=inspect_header(), summaries=[inspect_sample(1)],
+            samples__1_epoch_1=QUESTION)  # fmt: skip
+    scores, report = loaders.load_with_report(log)
+    assert scores.item_info is None
+    assert "summaries lack the choices" in " ".join(report.chosen)
+    archive(log, header=inspect_header(), summaries=[inspect_sample(1)], samples__1_epoch_1=[])
+    assert loaders.load(log).item_info is None
+    archive(log, header=inspect_header(), summaries=[inspect_sample(1, choices=["a"])],
+            samples__1_epoch_1=[])  # fmt: skip
+    assert loaders.load(log).item_info is not None
 
 
 def test_other_files_are_no_logs_of_inspect(tmp_path):

@@ -175,12 +175,13 @@ def test_an_item_is_in_one_subtask(tmp_path):
         loaders.load(tmp_path)
 
 
-def test_content_hashes_are_kept_unless_they_differ(tmp_path):
+def test_content_hashes_are_kept_where_they_do_not_differ(tmp_path):
     rows = [row(m, i, 1, h=f"h{i}") for m in "ab" for i in (1, 2)]
     scores, report = loaders.load_with_report(made(tmp_path, x=rows))
     assert scores.item_info["content_hash"].tolist() == ["h1", "h2"]
     scores, report = loaders.load_with_report(made(tmp_path, x=rows, y=[row("c", 2, 1, h="new")]))
-    assert scores.item_info is None
+    assert scores.item_info["content_hash"].tolist() == ["h1", ""]
+    assert scores.item_info["content_differs"].tolist() == [False, True]
     assert "the content of 1 item differs between models ('2')" in " ".join(report.suspicious)
 
 

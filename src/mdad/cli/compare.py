@@ -198,8 +198,7 @@ def _runs(
             min_models=1,
             **how,
         )
-        if scores.item_info is not None and "content_hash" in scores.item_info.columns:
-            made.check_hashes(dict(scores.item_info["content_hash"].astype(str)))
+        _say_unchecked(made, scores, file)
         if names and scores.n_models != 1:
             raise SettingError(f"--names is for files of one model; {file} has {scores.n_models}.")
         for model in scores.models:
@@ -211,6 +210,17 @@ def _runs(
                 )
             runs[label] = scores.restrict(models=[model])
     return runs
+
+
+def _say_unchecked(made: Any, scores: Any, file: str) -> None:
+    """Say when items have no content hash to tell whether they are what they were."""
+    from mdad._content import contents_of  # noqa: PLC0415  # slow to import
+
+    if any(made.content_hashes or ()) and not contents_of(scores):
+        typer.echo(
+            f"mdad: {file} does not say what its items hold: whether they changed was not checked.",
+            err=True,
+        )
 
 
 def _named(function: Any, made: Any, model: str, run: Any, **options: Any) -> Any:

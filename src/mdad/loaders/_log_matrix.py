@@ -263,12 +263,16 @@ class Collector:
         return f"in {' and '.join(places[:3])}, {how}"
 
     def _info(self, names: list[str], order: list[int]) -> pd.DataFrame | None:
-        if self._changed or not any(self._hashes):
+        if not any(self._hashes):
             return None
         import pandas as pd  # noqa: PLC0415  # slow to import
 
-        hashes = [self._hashes[i] for i in order]
-        return pd.DataFrame({"content_hash": hashes}, index=[names[i] for i in order])
+        changed = [i in self._changed for i in order]
+        hashes = ["" if i in self._changed else self._hashes[i] for i in order]
+        columns: dict[str, Any] = {"content_hash": hashes}
+        if self._changed:
+            columns["content_differs"] = changed
+        return pd.DataFrame(columns, index=[names[i] for i in order])
 
     def _changes(self, names: list[str]) -> list[str]:
         if not self._changed:
@@ -277,7 +281,7 @@ class Collector:
         text = (
             f"the content of {counted(len(changed), 'item')} differs between models "
             f"({listed(changed)}): another version of the benchmark, or options in another order; "
-            "content hashes are left out"
+            "they have no content hash"
         )
         return [text]
 

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import msgspec
 
 from mdad._checks import check_choice, listed, shorten
+from mdad.errors import FormatError
 from mdad.loaders._cells import number
+from mdad.loaders._inspect_content import content_hash
 from mdad.loaders._log_files import document, json_document
 from mdad.loaders._log_zip import Archive, archive
 from mdad.loaders._logs import (
@@ -89,6 +91,13 @@ class _Sample(msgspec.Struct, gc=False):
     epoch: int = 1
     scores: dict[str, _Score] | None = None
     error: Any = None
+    input: Any = None
+    choices: Any = None
+    target: Any = None
+
+
+class _Options(msgspec.Struct):
+    choices: Any = None
 
 
 class _Header(msgspec.Struct):
@@ -106,6 +115,7 @@ _HEADER = msgspec.json.Decoder(_Header)
 _LOG = msgspec.json.Decoder(_Log)
 _SAMPLES = msgspec.json.Decoder(list[_Sample])
 _ONE = msgspec.json.Decoder(_Sample)
+_OPTIONS = msgspec.json.Decoder(_Options)
 
 
 def detect(tree: Tree) -> bool:
@@ -209,29 +219,42 @@ def _header_of(members: Archive, source: Source) -> _Header:
     return document(members.read(name), source, _HEADER)
 
 
-def _log(path: Path, source: Source) -> tuple[_Header, list[_Sample]]:
-    """Header and samples of one log."""
+def _log(path: Path, source: Source) -> tuple[_Header, list[_Sample], bool]:
+    """Header and samples of one log, and whether the samples are whole in what was read."""
     if path.suffix != ".eval":
         log = json_document(path, source, _LOG)
-        return log, log.samples or []
+        return log, log.samples or [], True
     with archive(path, source) as members:
         header = _header_of(members, source)
         if SUMMARIES in members.names:
-            return header, document(members.read(SUMMARIES), source, _SAMPLES)
+            samples = document(members.read(SUMMARIES), source, _SAMPLES)
+            return header, samples, _has_choices(members, samples, source)
         parts = [(match, name) for name in members.names if (match := _PARTS.fullmatch(name))]
         parts.sort(key=lambda part: int(part[0][1]))
         if parts:
             found = [document(members.read(name), source, _SAMPLES) for _, name in parts]
-            return header, [sample for part in found for sample in part]
+            samples = [sample for part in found for sample in part]
+            return header, samples, _has_choices(members, samples, source)
         names = [name for name in members.names if _SAMPLE.fullmatch(name)]
-        return header, [document(members.read(name), source, _ONE) for name in names]
+        return header, [document(members.read(name), source, _ONE) for name in names], True
+
+
+def _has_choices(members: Archive, samples: list[_Sample], source: Source) -> bool:
+    """Whether summaries have the choices of the samples; those of older versions do not."""
+    if any(sample.choices for sample in samples) or all(s.input is None for s in samples):
+        return True
+    name = next((name for name in members.names if _SAMPLE.fullmatch(name)), None)
+    try:
+        return name is None or not document(members.read(name), source, _OPTIONS).choices
+    except FormatError:
+        return False
 
 
 def _read(
     path: Path, findings: Findings, *, scorer: str | None, metric: str | None, errors: Errors
 ) -> Iterator[Record]:
     source = findings.source
-    header, samples = _log(path, source)
+    header, samples, whole = _log(path, source)
     if not samples:
         raise source.error(
             "the log has no samples: they were not logged, or only the header was kept. Remove "
@@ -241,6 +264,8 @@ def _read(
     task = header.eval.task
     if name is not None:
         findings.same("scorer", task, name)
+    if not whole:
+        findings.choose(f"{task}: the log's summaries lack the choices, so no content hashes")
     values: dict[str, list[float]] = {}
     for line, sample in enumerate(samples, 1):
         score = _score(sample, name, metric, errors, findings)
@@ -249,7 +274,10 @@ def _read(
             continue
         item = str(sample.id).strip()
         values.setdefault(item, []).append(score)
-        yield _record(findings.fact, task, item, score, str(sample.epoch), line)
+        record = _record(findings.fact, task, item, score, str(sample.epoch), line)
+        if whole and sample.input is not None:
+            record.content_hash = content_hash(sample.input, sample.choices, sample.target)
+        yield record
     for item in _unlogged(header.eval, values):
         findings.drop(f"{task}: sample of the run that is not in its log: not scored")
         yield _record(findings.fact, task, item, math.nan, "1", len(samples))

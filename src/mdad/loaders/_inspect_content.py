@@ -1,0 +1,50 @@
+"""What a sample of Inspect says, as a hash: the same in every form of its logs.
+
+Needs nothing but the standard library: its source is written into the snippets that
+:mod:`mdad.exporters` makes.
+"""
+
+import hashlib
+import json
+from typing import Any
+
+CUT = 5120
+"""Characters of a text that count: summaries in Inspect's logs hold no more of it."""
+
+
+def content_hash(text: Any, choices: Any, target: Any) -> str:
+    """Hash of what a sample says; 32 hex digits.
+
+    Choices in another order, with the target moved along, are the same sample.
+
+    Parameters
+    ----------
+    text : the sample's input, a text or a list of messages
+    choices : the options, or None
+    target : the right answer; a letter means one of the choices
+    """
+    options = [str(choice) for choice in choices or ()]
+    answers = [
+        options[ord(answer) - ord("A")]
+        if len(answer) == 1 and 0 <= ord(answer) - ord("A") < len(options)
+        else answer
+        for answer in map(str, target if isinstance(target, list) else [target])
+    ]
+    content = _plain(text), sorted(options), [answer[:CUT] for answer in answers]
+    return hashlib.blake2b(json.dumps(content).encode(), digest_size=16).hexdigest()
+
+
+def _plain(text: Any) -> Any:
+    """A text, or messages with nothing but role and text; other parts by their kind."""
+    if not isinstance(text, list):
+        return str(text)[:CUT]
+    found = []
+    for message in text:
+        parts = message.get("content") if isinstance(message, dict) else message
+        role = message.get("role") if isinstance(message, dict) else None
+        for part in parts if isinstance(parts, list) else [parts]:
+            kind = part.get("type") if isinstance(part, dict) else None
+            said = part.get("text") if kind == "text" else part
+            shown = f"({str(kind).capitalize()})" if kind not in {None, "text"} else str(said)[:CUT]
+            found.append([role, shown])
+    return found
