@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mdad.loaders import load
     from mdad.microbenchmark import Microbenchmark
     from mdad.planning import plan
+    from mdad.reproducing import reproduce
     from mdad.results import Results
     from mdad.scores import ScoreMatrix
     from mdad.selecting import select, select_forms
@@ -45,6 +46,7 @@ __all__ = [
     "datasets",
     "load",
     "plan",
+    "reproduce",
     "score",
     "select",
     "select_forms",
@@ -61,6 +63,7 @@ _WHERE = {
     "compare": "mdad.verdicts",
     "load": "mdad.loaders",
     "plan": "mdad.planning",
+    "reproduce": "mdad.reproducing",
     "score": "mdad.verdicts",
     "select": "mdad.selecting",
     "select_forms": "mdad.selecting",
