@@ -23,6 +23,7 @@ LAYERS = [
     "estimators",
     # Splits are below methods, for auto splits the source models as an experiment splits all.
     "quality",
+    "diagnostics",
     "_groups",
     "splits",
     "_method",

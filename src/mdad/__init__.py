@@ -22,6 +22,7 @@ from mdad._version import __version__
 if TYPE_CHECKING:
     from mdad import datasets
     from mdad.auditing import Audit, audit
+    from mdad.diagnostics import ItemDiagnostics, diagnose_items
     from mdad.errors import MdadError
     from mdad.intervals import Interval
     from mdad.loaders import load
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Audit",
     "Interval",
+    "ItemDiagnostics",
     "MdadError",
     "Microbenchmark",
     "Results",
@@ -44,6 +46,7 @@ __all__ = [
     "audit",
     "compare",
     "datasets",
+    "diagnose_items",
     "load",
     "plan",
     "reproduce",
@@ -55,12 +58,14 @@ __all__ = [
 _WHERE = {
     "Audit": "mdad.auditing",
     "Interval": "mdad.intervals",
+    "ItemDiagnostics": "mdad.diagnostics",
     "MdadError": "mdad.errors",
     "Microbenchmark": "mdad.microbenchmark",
     "Results": "mdad.results",
     "ScoreMatrix": "mdad.scores",
     "audit": "mdad.auditing",
     "compare": "mdad.verdicts",
+    "diagnose_items": "mdad.diagnostics",
     "load": "mdad.loaders",
     "plan": "mdad.planning",
     "reproduce": "mdad.reproducing",
