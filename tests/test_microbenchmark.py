@@ -238,8 +238,10 @@ def test_export_forms_by_hand():
     text = micro.export("lm-eval-task", task="mine-x")
     assert 'task: "mine-x_micro"' in text
     assert "process_docs: !function mine_x_micro.keep" in text
-    assert "[2, 11, 40]" in text
+    assert '    2: "",\n    11: "",\n    40: "",\n' in text
+    assert "cannot join the results" in text
     assert micro.fingerprint in text
+    assert micro.export("inspect", task="task") == "11,2,40\n"
 
 
 @pytest.mark.parametrize(
@@ -253,6 +255,7 @@ def test_export_forms_by_hand():
         (("a/1", "b/2"), "lm-eval", {}, "which task"),
         (("a/1", "b/2"), "hf", {"task": "t"}, "no effect"),
         (("a/1", "b/2"), "ids", {"task": "t"}, "no effect"),
+        (("a/1", "b/2"), "inspect", {"order": ["a"]}, "no effect"),
         (("a,1", "b/2"), "inspect", {}, "a comma or line break"),
         (("a\n1", "b/2"), "ids", {}, "a line break"),
         (("a/1", "b/2"), "jsonl", {}, "unknown export form"),

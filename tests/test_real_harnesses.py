@@ -1,43 +1,14 @@
-"""Logs made here by the harnesses themselves, offline: our numbers are theirs.
-
-Runs with the Python of ``MDAD_HARNESS_PYTHON``, or this one, where ``lm_eval`` and ``inspect_ai``
-are installed (``pip install lm_eval inspect_ai``); skips with that reason elsewhere.
-"""
+"""Logs made here by the harnesses themselves, offline: our numbers are theirs."""
 
 import json
 import math
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from mdad import loaders
 from mdad.errors import SettingError
-
-PYTHON = os.environ.get("MDAD_HARNESS_PYTHON", sys.executable)
-OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "INSPECT_DISPLAY": "none"}
-
-
-def needs(package):
-    """Skip, saying what to install, where the harness is not there."""
-    found = subprocess.run([PYTHON, "-c", f"import {package}"], capture_output=True, check=False)
-    if found.returncode:
-        pytest.skip(f"{package} is not installed for {PYTHON}; set MDAD_HARNESS_PYTHON")
-
-
-def run(*arguments, folder):
-    found = subprocess.run(
-        [PYTHON, *map(str, arguments)],
-        cwd=folder,
-        env={**os.environ, **OFFLINE, "HF_HOME": str(folder / "hf")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert found.returncode == 0, found.stderr[-3000:]
-
+from real_harness import needs, run
 
 TASK = """
 task: {name}

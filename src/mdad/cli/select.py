@@ -217,27 +217,36 @@ def describe(micro: Any) -> list[str]:
 def export_command(
     micro: MicroArgument,
     to: Annotated[
-        str, typer.Option(help="ids, csv, lm-eval, lm-eval-task, inspect or hf.")
+        str,
+        typer.Option(help="ids, csv, lm-eval, lm-eval-task, inspect, inspect-py or hf."),
     ] = "ids",
     task: Annotated[
-        str | None, typer.Option(help="Task of lm-evaluation-harness; default each subtask.")
+        str | None, typer.Option(help="Task of the harness; default each subtask.")
     ] = None,
     order: Annotated[
         Path | None,
         typer.Option(help="Ids of the whole data set in its order, one a line, to find positions."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="File to write; default the screen.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write, for lm-eval-task a folder; default the screen."),
+    ] = None,
 ) -> None:
     """Write the chosen items in the form a harness takes."""
+    from mdad.exporters import export, export_files  # noqa: PLC0415
     from mdad.microbenchmark import Microbenchmark  # noqa: PLC0415  # slow to import
 
     ids = None if order is None else read_lines(order)
-    text = Microbenchmark.load(micro).export(to, task=task, order=ids)
+    made = Microbenchmark.load(micro)
     if out is None:
-        typer.echo(text, nl=False)
+        typer.echo(export(made, to, task=task, order=ids), nl=False)
         return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SettingError(f"cannot write {out}: {error.strerror}.") from None
-    typer.echo(f"written to {out}")
+    for name, text in export_files(made, to, task=task, order=ids).items():
+        target = out / name if name else out
+        try:
+            if name:
+                out.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise SettingError(f"cannot write {target}: {error.strerror}.") from None
+        typer.echo(f"written to {target}")

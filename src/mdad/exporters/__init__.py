@@ -7,37 +7,38 @@ from typing import TYPE_CHECKING
 
 from mdad._checks import check_choice
 from mdad.errors import SettingError
-from mdad.exporters._forms import Chosen, hf_indices, id_list, inspect_ids, table
-from mdad.exporters._lm_eval import samples, task_yaml
+from mdad.exporters._forms import Chosen, hf_indices, id_list, table
+from mdad.exporters._inspect import sample_ids, snippet
+from mdad.exporters._lm_eval import samples, task_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["EXPORTERS", "Chosen", "Exporter", "export"]
+__all__ = ["EXPORTERS", "Chosen", "Exporter", "export", "export_files"]
 
 
 @dataclass(frozen=True)
 class Exporter:
-    """A form: how to write it, whether it needs positions, one line of help."""
+    """A form: how to write it, which options it takes, one line of help.
 
-    write: Callable[..., str]
-    needs_positions: bool
+    ``write`` returns a text, or several by the names of their files.
+    """
+
+    write: Callable[..., str | dict[str, str]]
+    options: tuple[str, ...]
     help: str
 
 
 EXPORTERS: dict[str, Exporter] = {
-    "ids": Exporter(id_list, needs_positions=False, help="item ids, one a line"),
-    "csv": Exporter(table, needs_positions=False, help="item, weight, subtask, content hash"),
-    "lm-eval": Exporter(
-        samples, needs_positions=True, help="JSON for lm-evaluation-harness --samples"
-    ),
+    "ids": Exporter(id_list, (), "item ids, one a line"),
+    "csv": Exporter(table, (), "item, weight, subtask, content hash"),
+    "lm-eval": Exporter(samples, ("task", "order"), "JSON for lm-evaluation-harness --samples"),
     "lm-eval-task": Exporter(
-        task_yaml, needs_positions=True, help="task YAML for lm-evaluation-harness"
+        task_files, ("task", "order"), "task file and module for lm-evaluation-harness"
     ),
-    "inspect": Exporter(inspect_ids, needs_positions=False, help="ids for Inspect AI --sample-id"),
-    "hf": Exporter(
-        hf_indices, needs_positions=True, help="row numbers for datasets.Dataset.select, as JSON"
-    ),
+    "inspect": Exporter(sample_ids, ("task",), "ids for Inspect AI --sample-id"),
+    "inspect-py": Exporter(snippet, ("task",), "Python module that runs Inspect AI"),
+    "hf": Exporter(hf_indices, ("order",), "row numbers for datasets.Dataset.select, as JSON"),
 }
 
 
@@ -50,7 +51,7 @@ def export(
     ----------
     chosen : micro-benchmark
     to : a name in :data:`EXPORTERS`
-    task : of lm-evaluation-harness; needed where items have no subtask that names it
+    task : of the harness; needed where items have no subtask that names it
     order : ids of the whole data set in its order, where positions are asked for and the ids do
         not end in them
 
@@ -59,9 +60,20 @@ def export(
     SettingError
         when the form is unknown, or positions cannot be told from the ids.
     """
+    found = export_files(chosen, to, task=task, order=order)
+    if len(found) == 1:
+        return next(iter(found.values()))
+    return "\n".join(f"# {name}\n\n{text}" for name, text in found.items())
+
+
+def export_files(
+    chosen: Chosen, to: str, *, task: str | None = None, order: Sequence[str] | None = None
+) -> dict[str, str]:
+    """The same as one text, of the name "", or as several by the names of their files."""
     exporter = EXPORTERS[check_choice("export form", to, EXPORTERS)]
-    if not exporter.needs_positions:
-        if task is not None or order is not None:
-            raise SettingError(f"task and order have no effect on the form {to!r}; leave them out.")
-        return exporter.write(chosen)
-    return exporter.write(chosen, task=task, order=order)
+    given = {"task": task, "order": order}
+    idle = [name for name, value in given.items() if value and name not in exporter.options]
+    if idle:
+        raise SettingError(f"{idle[0]} has no effect on the form {to!r}; leave it out.")
+    written = exporter.write(chosen, **{name: given[name] for name in exporter.options})
+    return {"": written} if isinstance(written, str) else written

@@ -12,7 +12,7 @@ from mdad._checks import counted, listed
 from mdad.errors import SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 _POSITION = re.compile(r"(?:.*[/|:_.#-])?(\d+)", re.DOTALL)
 
@@ -54,7 +54,7 @@ def id_list(chosen: Chosen) -> str:
     SettingError
         when an id holds a line break.
     """
-    _refuse(chosen, "\n\r", "a line break", "csv")
+    refuse(chosen, "\n\r", "a line break", "csv")
     return "\n".join(chosen.items) + "\n"
 
 
@@ -76,22 +76,8 @@ def table(chosen: Chosen) -> str:
     return text.getvalue()
 
 
-def inspect_ids(chosen: Chosen) -> str:
-    """Ids separated by commas, as Inspect's ``--sample-id`` takes them.
-
-    Raises
-    ------
-    SettingError
-        when an id holds a comma.
-    """
-    _refuse(chosen, ",\n\r", "a comma or line break", "ids")
-    return ",".join(chosen.items) + "\n"
-
-
-def hf_indices(chosen: Chosen, *, task: str | None, order: Sequence[str] | None) -> str:
+def hf_indices(chosen: Chosen, *, order: Sequence[str] | None) -> str:
     """Row numbers as a JSON list, ascending, for ``datasets.Dataset.select``."""
-    if task is not None:
-        raise SettingError("task has no effect on the form 'hf'; leave it out.")
     return json.dumps(sorted(positions(chosen, order))) + "\n"
 
 
@@ -131,7 +117,16 @@ def positions(chosen: Chosen, order: Sequence[str] | None) -> list[int]:
     return found
 
 
-def _refuse(chosen: Chosen, signs: str, what: str, instead: str) -> None:
+def several_tasks(names: Collection[str], what: str, instead: str) -> SettingError:
+    """What to say when a form holds one task and there are several."""
+    return SettingError(
+        f"{what} holds one task; the items are of {len(names)}: {listed(sorted(names))}. Export "
+        f"them as {instead!r} instead."
+    )
+
+
+def refuse(chosen: Chosen, signs: str, what: str, instead: str) -> None:
+    """Refuse ids that hold a sign the form uses itself."""
     wrong = [item for item in chosen.items if any(sign in item for sign in signs)]
     if wrong:
         raise SettingError(

@@ -30,11 +30,11 @@ def content_hash(text: Any, choices: Any, target: Any) -> str:
         else answer
         for answer in map(str, target if isinstance(target, list) else [target])
     ]
-    content = _plain(text), sorted(options), [answer[:CUT] for answer in answers]
+    content = plain_text(text), sorted(options), [answer[:CUT] for answer in answers]
     return hashlib.blake2b(json.dumps(content).encode(), digest_size=16).hexdigest()
 
 
-def _plain(text: Any) -> Any:
+def plain_text(text: Any) -> Any:
     """A text, or messages with nothing but role and text; other parts by their kind."""
     if not isinstance(text, list):
         return str(text)[:CUT]
