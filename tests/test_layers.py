@@ -12,7 +12,7 @@ import mdad
 # From the bottom of the package to its face. Modules of one line may import each other, but not
 # in a circle; a module that is on no line fails the test.
 LAYERS = [
-    "errors _checks _files _rng",
+    "errors _checks _files _rng _threads _cluster",
     "scores _score_parts",
     "storage",
     "loaders",
@@ -30,7 +30,7 @@ LAYERS = [
     "auto",
     "methods",
     "_frozen _spread crossfit _wishes",
-    "experiment presets _shards results runner _several",
+    "experiment presets _shards _backends _memory results runner _several",
     "_content intervals _pairs _reference _rules _tables measures planning paired _runs selecting _calibrated verdicts",
     "plots report",
     "auditing",

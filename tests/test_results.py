@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from mdad import measures
 from mdad.errors import ResultsError
 from mdad.experiment import Experiment
 from mdad.intervals import Interval
-from mdad.results import Results, ScoresFacts, Spec, shard_path
+from mdad.results import Results, ScoresFacts, Spec, read_shard, shard_path
 from mdad.runner import run_experiment
 from mdad.scores import Completed, ScoreMatrix
 
@@ -121,17 +122,58 @@ def test_half_written_files_are_no_results(tmp_path, results):
 
 
 @pytest.mark.parametrize("kept", [0, 10, 0.5, -1])
-def test_damaged_shards_are_refused_not_read_or_overwritten(tmp_path, results, kept):
+def test_damaged_shards_are_refused_when_read_and_done_again_when_resumed(tmp_path, results, kept):
     results.save(tmp_path)
     path = shard_path(tmp_path, 1)
     whole = path.read_bytes()
-    path.write_bytes(whole[: int(len(whole) * kept) if isinstance(kept, float) else kept])
-    for read in (
-        lambda: Results.load(tmp_path),
-        lambda: run_experiment(completed(), EXPERIMENT, out=tmp_path),
-    ):
-        with pytest.raises(ResultsError, match=r"run-00001\.parquet is damaged"):
-            read()
+    cut = whole[: int(len(whole) * kept) if isinstance(kept, float) else kept]
+    path.write_bytes(cut)
+    with pytest.raises(ResultsError, match=r"run-00001\.parquet is damaged.*sets it aside"):
+        Results.load(tmp_path)
+    lines = []
+    run_experiment(completed(), EXPERIMENT, out=tmp_path, tell=lines.append)
+    assert re.search(r"run-00001\.parquet is damaged.*set aside as run-00001", lines[0])
+    assert "1 run to do" in lines[1]
+    assert path.read_bytes() == whole
+    assert path.with_name("run-00001.parquet.damaged").read_bytes() == cut
+    path.write_bytes(cut)
+    with pytest.warns(UserWarning, match=r"run-00001\.parquet is damaged.*set aside"):
+        run_experiment(completed(), EXPERIMENT, out=tmp_path)
+    assert path.read_bytes() == whole
+
+
+def test_a_changed_byte_anywhere_is_noticed_or_changes_nothing(tmp_path, results):
+    results.save(tmp_path)
+    path, spec = shard_path(tmp_path, 1), results.spec
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    noticed = 0
+    for place in rng.permutation(len(whole))[:300].tolist():
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :])
+        try:
+            found = read_shard(tmp_path, 1, spec)
+        except ResultsError:
+            noticed += 1
+            continue
+        assert (found.estimates == results.runs[1].estimates).all()
+        assert (found.full == results.runs[1].full).all()
+        assert found.models == results.runs[1].models
+    assert noticed > 200
+    path.write_bytes(whole)
+    assert read_shard(tmp_path, 1, spec) is not None
+
+
+def test_shards_without_a_digest_are_read_as_earlier_versions_wrote_them(tmp_path, results):
+    results.save(tmp_path)
+    path = shard_path(tmp_path, 1)
+    table = pq.ParquetFile(path).read()
+    metadata = {k: v for k, v in table.schema.metadata.items() if k != b"mdad_digest"}
+    assert len(metadata) < len(table.schema.metadata)
+    pq.write_table(table.replace_schema_metadata(metadata), path)
+    assert (Results.load(tmp_path).estimates == results.estimates).all()
+    wrong = {**metadata, b"mdad_digest": b"0" * 32}
+    pq.write_table(table.replace_schema_metadata(wrong), path)
+    with pytest.raises(ResultsError, match="do not match their digest"):
+        Results.load(tmp_path)
 
 
 def test_a_folder_left_before_its_settings_were_written_is_taken_up(tmp_path, results):

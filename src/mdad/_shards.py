@@ -1,7 +1,12 @@
-"""One Parquet shard per run: a run to a table, to bytes, and back."""
+"""One Parquet shard per run: a run to a table, to bytes, and back.
+
+A shard carries a digest of the run it holds, beside Parquet's own checksums of its pages: whatever
+happened to the file, what is read from it is what was written, or it is refused.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +25,10 @@ if TYPE_CHECKING:
     from mdad.results import Spec
 
 
+class DamagedShardError(ResultsError):
+    """A file under the name of a shard that is not one, or not the one expected there."""
+
+
 def shard_path(folder: Path, number: int) -> Path:
     """Where a run's shard lies."""
     return folder / "runs" / f"run-{number:05d}.parquet"
@@ -31,8 +40,27 @@ def write_shard(folder: Path, run: Run, spec: Spec) -> None:
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     sink = pa.BufferOutputStream()
-    pq.write_table(table_of(run, spec), sink, compression="zstd")
+    marks = {"mdad_digest": _digest(run)}
+    table = table_of(run, spec)
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), **marks})
+    pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
     write_atomically(shard_path(folder, run.number), sink.getvalue().to_pybytes())
+
+
+def _digest(run: Run) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (run, *run.parts):
+        digest.update(repr((part.number, part.subtask, part.models, part.n_items)).encode())
+        for numbers in (part.estimates, part.standard_errors, part.full):
+            digest.update(repr(numbers.shape).encode() + np.ascontiguousarray(numbers).tobytes())
+    return digest.hexdigest()
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a damaged shard, so that its run can be done again; where it is now."""
+    aside = path.with_name(f"{path.name}.damaged")
+    path.replace(aside)
+    return aside
 
 
 def read_shard(folder: Path, number: int, spec: Spec) -> Run | None:
@@ -40,7 +68,7 @@ def read_shard(folder: Path, number: int, spec: Spec) -> Run | None:
 
     Raises
     ------
-    ResultsError
+    DamagedShardError
         when the shard is damaged or belongs to another experiment.
     """
     import pyarrow as pa  # noqa: PLC0415  # slow to import
@@ -51,17 +79,26 @@ def read_shard(folder: Path, number: int, spec: Spec) -> Run | None:
         return None
     try:
         # Not read_table: it takes a folder named "size=10" above the file for a column.
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
             table = file.read()
-    except (pa.ArrowException, OSError) as error:
-        raise ResultsError(
-            f"{path} is damaged ({error}). Delete it and run the same audit again."
-        ) from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise _damaged(path, error) from None
     marks = {b"mdad_spec": spec.fingerprint.encode(), b"mdad_run": str(number).encode()}
     metadata = table.schema.metadata or {}
     if any(metadata.get(key) != value for key, value in marks.items()):
-        raise ResultsError(f"{path} belongs to another experiment or run. Delete it.")
-    return _runs(table, number, spec.experiment)
+        raise DamagedShardError(f"{path} belongs to another experiment or run.")
+    try:
+        run = _runs(table, number, spec.experiment)
+    except (pa.ArrowException, ValueError, TypeError, UnicodeDecodeError) as error:
+        raise _damaged(path, error) from None
+    # Shards of earlier versions have no digest.
+    if metadata.get(b"mdad_digest", _digest(run).encode()) != _digest(run).encode():
+        raise _damaged(path, "its contents do not match their digest")
+    return run
+
+
+def _damaged(path: Path, why: object) -> DamagedShardError:
+    return DamagedShardError(f"{path} is damaged ({why}).")
 
 
 def table_of(run: Run, spec: Spec) -> pa.Table:
@@ -105,7 +142,7 @@ def _runs(table: pa.Table, number: int, experiment: Experiment) -> Run:
     """The run of a shard, and those of its subtasks."""
     rows = len(experiment.methods) * len(experiment.sizes) * (experiment.n_target or 0)
     if table.num_rows % rows or not table.num_rows:
-        raise ResultsError(
+        raise DamagedShardError(
             f"run {number} has {table.num_rows} rows; expected {rows} or a multiple."
         )
     whole, *parts = (
@@ -133,4 +170,4 @@ def _run(table: pa.Table, number: int, experiment: Experiment) -> Run:
             table.column("subtask")[0].as_py(),
         )
     except KeyError as error:
-        raise ResultsError(f"the shard of run {number} lacks the column {error}.") from None
+        raise DamagedShardError(f"the shard of run {number} lacks the column {error}.") from None

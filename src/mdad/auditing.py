@@ -224,9 +224,13 @@ def audit(
     form: Form = "default",
     seed: int = 0,
     max_missing: float = 0.05,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
+    backend: Any = "processes",
+    scheduler: str | None = None,
+    memory: str | float | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> Audit:
     """Measure how far micro-benchmarks of this benchmark can be trusted.
 
@@ -240,7 +244,8 @@ def audit(
     targets : fixed target models: ids, or one regular expression that is searched for in the ids
     max_missing : models that miss more than this share of the items are dropped, then items that
         are still incomplete; the report lists both
-    n_jobs, out, progress : see :func:`mdad.runner.run_experiment`
+    n_jobs, backend, scheduler, memory, out, progress, tell :
+        see :func:`mdad.runner.run_experiment`
 
     Raises
     ------
@@ -250,6 +255,8 @@ def audit(
         unless that can be told before any run is done.
     ResultsError
         when ``out`` holds another experiment or cannot be written.
+    BackendError
+        when there are no workers, or they die.
 
     Examples
     --------
@@ -286,7 +293,17 @@ def audit(
         out: str | os.PathLike[str] | None,
         progress: Callable[[int, int], None] | None,
     ) -> Results:
-        return run_experiment(completed, experiment, out=out, n_jobs=n_jobs, progress=progress)
+        return run_experiment(
+            completed,
+            experiment,
+            out=out,
+            n_jobs=n_jobs,
+            backend=backend,
+            scheduler=scheduler,
+            memory=memory,
+            progress=progress,
+            tell=tell,
+        )
 
     if len(kinds) == 1:
         return Audit(do(made(*kinds), out, progress))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "BackendError",
     "FormatError",
     "MdadError",
     "MethodError",
@@ -46,3 +47,7 @@ class MethodError(MdadError, ValueError):
 
 class ResultsError(MdadError, ValueError):
     """Stored results are damaged or belong to another experiment."""
+
+
+class BackendError(MdadError, RuntimeError):
+    """The workers that should do the runs cannot be had, or died."""

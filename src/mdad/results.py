@@ -18,9 +18,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mdad._checks import counted, listed
+from mdad._checks import counted, listed, shorten
 from mdad._files import write_atomically
-from mdad._shards import read_shard, shard_path, table_of, write_shard
+from mdad._shards import DamagedShardError, read_shard, shard_path, table_of, write_shard
 from mdad._version import __version__
 from mdad.errors import ResultsError
 from mdad.experiment import ITEM_SETS, Experiment, Run
@@ -129,7 +129,7 @@ class Spec:
         for part in ("experiment", "scores"):
             ours, theirs = (msgspec.to_builtins(getattr(spec, part)) for spec in (self, other))
             lines += [
-                f"{name}: {ours[name]!r}, {theirs[name]!r}"
+                f"{name}: {shorten(ours[name])}, {shorten(theirs[name])}"
                 for name in ours
                 if ours[name] != theirs[name]
             ]
@@ -231,7 +231,13 @@ class Results:
         """
         folder = Path(directory)
         spec = Spec.read(folder / "experiment.json")
-        runs = [read_shard(folder, number, spec) for number in range(spec.experiment.runs)]
+        try:
+            runs = [read_shard(folder, number, spec) for number in range(spec.experiment.runs)]
+        except DamagedShardError as error:
+            raise ResultsError(
+                f"{error} The same audit with the same output folder sets it aside and does the "
+                "run again."
+            ) from None
         missing = [number for number, run in enumerate(runs) if run is None]
         if missing:
             raise ResultsError(
@@ -297,8 +303,16 @@ def open_results(folder: Path, spec: Spec) -> Path:
         if not manifest.exists():
             write_atomically(manifest, spec.to_json())
     except OSError as error:
-        raise ResultsError(f"cannot write results to {folder}: {error.strerror}.") from None
+        raise cannot_write(folder, error) from None
     return folder
+
+
+def cannot_write(folder: Path, error: OSError) -> ResultsError:
+    """Why results cannot be written, and what happens to those that are there."""
+    return ResultsError(
+        f"cannot write results to {folder}: {error.strerror}. Finished runs that are there stay "
+        "whole; once the folder can be written, the same audit goes on from them."
+    )
 
 
 def _abandoned(folder: Path) -> bool:

@@ -55,8 +55,9 @@ def main() -> None:
         app()
     except MdadError as error:
         fail(str(error))
-    except KeyboardInterrupt:
-        fail("stopped. With --out, the same command goes on where it was.", code=130)
+    except KeyboardInterrupt as stopped:
+        text = str(stopped) or "stopped. With --out, the same command goes on where it was."
+        fail(text, code=130)
     except BrokenPipeError:
         # The reader (head, less) has seen enough; nothing more can be written, not even this.
         sys.stderr.close()

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
+from mdad.cli._progress import console, progress_bar
 from mdad.errors import FormatError, SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rich.console import Console
+    from collections.abc import Callable
 
     from mdad.scores import ScoreMatrix
+
+__all__ = [
+    "FILE_HELP",
+    "DuplicatesOption",
+    "FileArgument",
+    "FilterOption",
+    "FormatOption",
+    "ItemsOption",
+    "JsonOption",
+    "MetricOption",
+    "ModelsOption",
+    "OrientationOption",
+    "ProbabilitiesOption",
+    "RangeOption",
+    "ScorerOption",
+    "console",
+    "fail",
+    "names_of",
+    "numbers_of",
+    "print_json",
+    "progress_bar",
+    "read_lines",
+    "read_scores",
+    "shares_of",
+]
 
 Number = TypeVar("Number", int, float)
 
@@ -135,36 +158,6 @@ def _parts(
         return tuple(kind(part) for part in names_of(option))
     except ValueError:
         raise SettingError(f"{name} takes {what}; got {option!r}.") from None
-
-
-def console(*, error: bool = False) -> Console:
-    """A console on the output or the error stream."""
-    from rich.console import Console  # noqa: PLC0415  # slow to import
-
-    return Console(stderr=error, highlight=False)
-
-
-@contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on the error stream, when that is a terminal."""
-    from rich import progress  # noqa: PLC0415  # slow to import
-
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeRemainingColumn(),
-    )
-    terminal = console(error=True)
-    with progress.Progress(
-        *columns, console=terminal, transient=True, disable=not terminal.is_terminal
-    ) as bar:
-        task = bar.add_task(label, total=None)
-
-        def report(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        yield report
 
 
 def print_json(document: Any) -> None:

@@ -114,7 +114,21 @@ def audit_command(
     ] = "models",
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
-    n_jobs: Annotated[int, typer.Option(help="Worker processes; -1 = one per core.")] = 1,
+    n_jobs: Annotated[
+        int | None,
+        typer.Option(help="Workers; -1 = one per core; default 1, or all of a cluster."),
+    ] = None,
+    backend: Annotated[
+        str, typer.Option(help="Who does the runs: processes, threads, dask or ray.")
+    ] = "processes",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="Address of the Dask scheduler (tcp://HOST:8786) or Ray cluster."),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Most memory to use, as in 4G: an audit that needs more is refused."),
+    ] = None,
     max_missing: Annotated[
         float, typer.Option(help="Drop models that miss more than this share of the items.")
     ] = 0.05,
@@ -174,7 +188,13 @@ def audit_command(
         "seed": seed,
     }
     measured = {"rule": rule, "threshold": threshold, "ties": ties, "interval": interval}
-    how = {"max_missing": max_missing, "n_jobs": n_jobs}
+    how = {
+        "max_missing": max_missing,
+        "n_jobs": n_jobs,
+        "backend": backend,
+        "scheduler": scheduler,
+        "memory": memory,
+    }
     done = [
         _one(scores, {**settings, **how}, measured, place, quiet=json_)
         for place, settings in _audits(given, preset, scores, max_missing, out)
@@ -218,7 +238,7 @@ def _one(
     from mdad.auditing import audit  # noqa: PLC0415  # slow to import
 
     with progress_bar("runs") as progress:
-        result = audit(scores, **settings, out=out, progress=progress)
+        result = audit(scores, **settings, out=out, progress=progress, tell=progress.tell)
     summary = result.summary(**measured)
     if not quiet:
         show(summary)
