@@ -73,7 +73,9 @@ def test_audit_prints_table_and_sentences(monkeypatch, capsys, table):
     code, out, err = call(
         monkeypatch, capsys, "audit", table, "--sizes", "10,30", "--runs", "8", "--seed", "3"
     )
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err.startswith("8 runs to do: this process, one thread (")
+    assert len(err.splitlines()) == 1
     lines = out.splitlines()
     assert lines[0].startswith("Audit of scores")
     assert any(line.strip().startswith("10 ") for line in lines)

@@ -43,7 +43,9 @@ class _Process:
                 self._known = {pool.filepath for pool in pools.lib_controllers}
                 self._variables = {name: os.environ.get(name) for name in VARIABLES}
                 os.environ.update(dict.fromkeys(VARIABLES, "1"))
+                _nobody_controls()
                 self._limit = pools.select(user_api="blas").limit(limits=1)
+                _nobody_controls()
             self._running += 1
             return pools.select(user_api="openmp")
 
@@ -58,13 +60,13 @@ class _Process:
                     os.environ.pop(name, None)
                 else:
                     os.environ[name] = value
+            _nobody_controls()
             self._limit.restore_original_limits()
             for pool in self._found().lib_controllers:
                 if pool.filepath not in self._known:
                     # Loaded by a run; what the process does next may use every core again.
-                    pool.set_num_threads(
-                        len(os.sched_getaffinity(0)) if _CAN_ASK else os.cpu_count()
-                    )
+                    pool.set_num_threads(_n_cores())
+            _nobody_controls()
 
     def _found(self) -> ThreadpoolController:
         """The thread pools of loaded libraries, looked for anew when a module was imported."""
@@ -75,7 +77,27 @@ class _Process:
         return self._pools
 
 
-_CAN_ASK = hasattr(os, "sched_getaffinity")
+def _nobody_controls() -> None:
+    """Let any thread set the number of threads of OpenBLAS.
+
+    It is one number for the process, and threadpoolctl leaves it to the thread that set it first;
+    here the thread that lifts the limit is seldom the one that set it.
+    """
+    from threadpoolctl import OpenBLASController  # noqa: PLC0415  # slow to import
+
+    # Versions before 3.7 let any thread set it.
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
+
+
+def _n_cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
 _PROCESS = _Process()
 
 

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 __all__ = ["Interrupted", "run_experiment", "scores_facts"]
 
 
+MUCH = 1 << 30
+"""An audit that needs more bytes than this says so before it starts."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C while runs were done: how many are, and how to go on."""
 
@@ -113,8 +117,9 @@ def run_experiment(
         with crew(backend, n_jobs=n_jobs, scheduler=scheduler, n_runs=len(todo)) as workers:
             plan = memory_plan(scores, spec.experiment, workers.n_processes, workers.n_workers)
             check_memory(plan, memory)
-            for line in (f"{counted(len(todo), 'run')} to do: {workers.line}.", plan.line):
-                (tell or _ignore)(line)
+            (tell or _ignore)(f"{counted(len(todo), 'run')} to do: {workers.line}.")
+            if memory is not None or plan.total > MUCH:
+                (tell or _ignore)(plan.line)
             _do(workers.do(scores, spec.experiment, todo), done, spec, folder, report)
     return Results(spec, tuple(done[number] for number in sorted(done)))
 
