@@ -1,0 +1,393 @@
+"""Panels that figures are put together from: lines with direct labels, histograms."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from mdad.plots._style import SMALL, TEXT
+from mdad.report.drawing import DAY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mdad.plots._style import Series
+
+__all__ = ["Axis", "Spec", "bars", "beside", "below", "lines", "sizes_axis"]
+
+BETWEEN = 11.5
+"""Pixels between the names of two lines."""
+
+ROOM = 1.35
+"""Factor by which a logarithmic axis goes on past the last value."""
+
+PALE = "#9aa5b1"
+SLIMMEST = 20.0
+"""Pixels: a panel is at least this wide, however much its names take."""
+
+Rows = list[dict[str, Any]]
+Spec = dict[str, Any]
+"""A chart in the grammar of Vega-Lite. Chart objects take twenty times as long to put together."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a panel.
+
+    Parameters
+    ----------
+    title : lines of text; none = no title
+    low, high : its ends
+    log : logarithmic
+    ticks : where; empty = as the chart library finds right
+    labels : text of ticks, one or two lines each; empty = the numbers
+    bare : without labels, where the panel to the left has the same axis
+    form : format of the numbers
+    """
+
+    title: tuple[str, ...]
+    low: float
+    high: float
+    log: bool = False
+    ticks: tuple[float, ...] = ()
+    labels: Mapping[float, tuple[str, ...]] | None = None
+    bare: bool = False
+    form: str = "~f"
+
+    def hidden(self) -> Axis:
+        """Without title and labels."""
+        return replace(self, title=(), bare=True)
+
+    def untitled(self) -> Axis:
+        """Without title."""
+        return replace(self, title=())
+
+    def retitled(self, *title: str) -> Axis:
+        """With another title."""
+        return replace(self, title=title)
+
+    def with_labels(
+        self, title: tuple[str, ...], labels: Mapping[float, tuple[str, ...]]
+    ) -> Axis:
+        """With another title and other text at the ticks."""
+        return replace(self, title=title, labels=labels)
+
+    def place(self, value: float, length: float) -> float:
+        """Pixels from the low end at a length of the axis."""
+        if self.log:
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return share * length
+
+    def drawn(self, field: str, *, vertical: bool) -> Spec:
+        """The channel of a field on this axis."""
+        axis: Spec = {"format": self.form, "grid": vertical}
+        if self.ticks:
+            axis["values"] = list(self.ticks)
+        else:
+            axis["tickCount"] = 5
+        if self.bare:
+            axis |= {"labels": False, "ticks": False, "domain": False}
+        elif self.labels:
+            text = {_js(tick): list(lines) for tick, lines in self.labels.items()}
+            axis |= {
+                "labelExpr": f"({json.dumps(text)})[datum.value] || ['']",
+                "labelOverlap": False,
+                "labelLineHeight": SMALL + 1,
+            }
+        return {
+            "field": field,
+            "type": "quantitative",
+            "title": list(self.title) or None,
+            "scale": {
+                "domain": [self.low, self.high],
+                "nice": False,
+                "zero": False,
+                "type": "log" if self.log else "linear",
+            },
+            "axis": axis,
+        }
+
+
+def _js(number: float) -> str:
+    """A number as a script writes it."""
+    return str(int(number)) if number == int(number) else repr(float(number))
+
+
+def sizes_axis(sizes: Sequence[int], pool: int, *, title: bool = True) -> Axis:
+    """Logarithmic, a tick at each size, below it its share of the seen pool in per cent."""
+    labels = {}
+    for size in sizes:
+        share = 100 * size / pool
+        percent = f"{share:.0f}" if share >= 9.5 else f"{share:.1g}"  # noqa: PLR2004  # one digit
+        count = f"{size / 1000:g}k" if size >= 1000 else str(size)  # noqa: PLR2004  # thousands
+        labels[float(size)] = (count, percent)
+    ticks = tuple(map(float, sizes))
+    words = ("items, and below it", "% of the seen items") if title else ()
+    ends = (min(sizes) / 1.15, max(sizes) * ROOM)
+    return Axis(words, *ends, log=True, ticks=ticks, labels=labels)
+
+
+def lines(
+    rows: Rows,
+    series: Sequence[Series],
+    x: Axis,
+    y: Axis,
+    size: tuple[float, float],
+    *,
+    title: str = "",
+    labels: bool = False,
+    points: bool = True,
+    level: float | None = None,
+    marks: Rows | None = None,
+) -> Spec:
+    """Lines of y against x.
+
+    Parameters
+    ----------
+    rows : ``series`` (a key), ``x``, ``y`` (None or infinite: not reached, drawn as an open
+        triangle at the top), optionally ``low`` and ``high`` of a band, ``part`` ("dashed" or "")
+    series : in order; those without rows are left out
+    size : width and height
+    labels : whether to name the lines beside their ends
+    points : whether to mark the values
+    level : of a horizontal line
+    marks : points with a letter: ``x``, ``y``, ``text``, ``series``
+    """
+    there = {row["series"] for row in rows}
+    used = [one for one in series if one.key in there]
+    data = [_row(row, used, y) for row in rows]
+    base = {
+        "x": x.drawn("x", vertical=False),
+        "y": y.drawn("y", vertical=True),
+        "color": _by_series(used, "colour"),
+    }
+    layers = [_level(level, base)] if level is not None else []
+    if any(row["low"] is not None for row in data):
+        band = {**base, "y": {**base["y"], "field": "low"}, "y2": {"field": "high"}}
+        layers.append(_layer({"type": "area", "opacity": 0.1, "clip": True}, band, "datum.low"))
+    for part, dash in (("", [1, 0]), ("dashed", [3, 2])):
+        if any(row["part"] == part for row in data):
+            mark = {"type": "line", "strokeWidth": 1.5, "strokeDash": dash, "clip": True}
+            layers.append(_layer(mark, base, "datum.y", f"datum.part === '{part}'"))
+    if points:
+        layers += _points(base, used, data)
+    if marks:
+        layers += _letters(marks, base)
+    if labels:
+        layers += _names(data, used, y, x.high, base, size)
+    return _sized(layers, data, size, title)
+
+
+def _sized(layers: list[Spec], data: Rows, size: tuple[float, float], title: str) -> Spec:
+    """Layers as a panel with its title; a title of the drawing library moves with the axes."""
+    if title:
+        layers = [*layers, _title(title)]
+    return {
+        "width": max(size[0], SLIMMEST),
+        "height": size[1],
+        "data": {"values": data},
+        "layer": layers,
+    }
+
+
+def _title(text: str) -> Spec:
+    mark = {
+        "type": "text",
+        "align": "left",
+        "baseline": "bottom",
+        "fontSize": TEXT,
+        "fontWeight": "bold",
+    }
+    place = {"x": {"value": 0}, "y": {"value": -5}, "text": {"value": text}}
+    return {"data": {"values": [{}]}, "mark": mark, "encoding": place}
+
+
+def _row(row: dict[str, Any], series: Sequence[Series], y: Axis) -> dict[str, Any]:
+    """A row as drawn: what is not reached lies at the top."""
+    value = row["y"]
+    reached = value is not None and math.isfinite(value)
+    low, high = (row.get(end) for end in ("low", "high"))
+    band = reached and low is not None and math.isfinite(low)
+    number = [one.key for one in series].index(row["series"])
+    return {
+        "series": row["series"],
+        "part": row.get("part", ""),
+        "x": row["x"],
+        "y": value if reached else None,
+        # Nested, so that triangles of several lines do not hide one another.
+        "never": None if reached else y.high - (y.high - y.low) * (0.02 + 0.05 * number),
+        "low": max(low, y.low) if band else None,
+        "high": min(high, y.high) if band else None,
+    }
+
+
+def _by_series(series: Sequence[Series], look: str) -> Spec:
+    return {
+        "field": "series",
+        "type": "nominal",
+        "legend": None,
+        "scale": {
+            "domain": [one.key for one in series],
+            "range": [getattr(one, look) for one in series],
+        },
+    }
+
+
+def _layer(mark: Spec, encoding: Spec, known: str, *filters: str) -> Spec:
+    """Marks of the rows in which a value is known."""
+    transform = [{"filter": text} for text in (f"isValid({known})", *filters)]
+    return {"transform": transform, "mark": mark, "encoding": encoding}
+
+
+def _points(base: Spec, series: Sequence[Series], data: Rows) -> list[Spec]:
+    shaped = {**base, "shape": _by_series(series, "shape")}
+    filled = {"type": "point", "filled": True, "size": 22, "opacity": 1}
+    found = [_layer(filled, shaped, "datum.y")]
+    if any(row["never"] is not None for row in data):
+        mark = {"type": "point", "filled": False, "size": 34, "opacity": 1, "shape": "triangle-up"}
+        never = {**base, "y": {**base["y"], "field": "never"}}
+        found.append(_layer(mark, never, "datum.never"))
+    return found
+
+
+def _level(level: float, base: Spec) -> Spec:
+    mark = {"type": "rule", "strokeDash": [3, 2], "color": DAY.ink, "strokeWidth": 0.8}
+    return {"data": {"values": [{"y": level}]}, "mark": mark, "encoding": {"y": base["y"]}}
+
+
+def _letters(marks: Rows, base: Spec) -> list[Spec]:
+    """Points with a letter above and to the left, paper-coloured around it."""
+    bare = {channel: base[channel] for channel in ("x", "y")}
+    written = {**bare, "text": {"field": "text"}}
+    place = {"type": "text", "dx": -6, "dy": -7, "fontSize": TEXT, "fontWeight": "bold"}
+    halo = {**place, "color": DAY.paper, "stroke": DAY.paper, "strokeWidth": 3}
+    ring = {"type": "point", "filled": False, "size": 55, "strokeWidth": 1.4, "opacity": 1}
+    layers = [
+        {"mark": ring, "encoding": base},
+        {"mark": halo, "encoding": written},
+        {"mark": place, "encoding": {**base, "text": {"field": "text"}}},
+    ]
+    return [{"data": {"values": marks}, **layer} for layer in layers]
+
+
+def _names(
+    data: Rows,
+    series: Sequence[Series],
+    y: Axis,
+    edge: float,
+    base: Spec,
+    size: tuple[float, float],
+) -> list[Spec]:
+    """Names to the right of the panel, apart from one another, with a line to each end."""
+    ends = _ends(data, series, y)
+    placed = spread([y.place(end["y"], size[1]) for end in ends], BETWEEN, size[1])
+    per_pixel = (y.high - y.low) / size[1]
+    named = [
+        {**end, "label": y.low + place * per_pixel, "edge": edge}
+        for end, place in zip(ends, placed, strict=True)
+    ]
+    leader = {**base, "x2": {"field": "edge"}, "y2": {"field": "label"}}
+    text = {
+        "x": {"value": size[0]},
+        "y": {**base["y"], "field": "label"},
+        "color": base["color"],
+        "text": {"field": "name"},
+    }
+    written = {"type": "text", "align": "left", "baseline": "middle", "dx": 3}
+    return [
+        {
+            "data": {"values": named},
+            "mark": {"type": "rule", "strokeWidth": 0.7, "opacity": 0.7},
+            "encoding": leader,
+        },
+        {"data": {"values": named}, "mark": written, "encoding": text},
+    ]
+
+
+def _ends(data: Rows, series: Sequence[Series], y: Axis) -> Rows:
+    """The last point of every line, from the lowest to the highest."""
+    ends = []
+    for number, one in enumerate(series):
+        own = [row for row in data if row["series"] == one.key and row["part"] == ""]
+        if not own:
+            continue
+        last = max(own, key=lambda row: row["x"])
+        height = last["never"] if last["y"] is None else min(max(last["y"], y.low), y.high)
+        ends.append(
+            {"series": one.key, "name": one.name, "x": last["x"], "y": height, "number": number}
+        )
+    # Of lines that end at one height the first is named on top.
+    return sorted(ends, key=lambda end: (end["y"], -end["number"]))
+
+
+def spread(wanted: Sequence[float], between: float, length: float) -> list[float]:
+    """Ascending places moved apart, as little as needed, within 0 and a length if they fit.
+
+    >>> spread([5.0, 6.0, 50.0], 10.0, 100.0)
+    [0.5, 10.5, 50.0]
+    """
+    groups: list[list[float]] = []
+    for place in wanted:
+        groups.append([place, 1.0])
+        while True:
+            centre, number = groups[-1]
+            half = (number - 1) * between / 2
+            # A group that does not fit at all begins at the bottom.
+            centre = max(min(centre, length - half), half)
+            groups[-1][0] = centre
+            if len(groups) == 1:
+                break
+            before, n_before = groups[-2]
+            if centre - half - (before + (n_before - 1) * between / 2) >= between - 1e-9:  # noqa: PLR2004  # rounding
+                break
+            groups[-2:] = [[(before * n_before + centre * number) / (n_before + number),
+                            n_before + number]]  # fmt: skip
+    return [
+        centre + (i - (number - 1) / 2) * between
+        for centre, number in groups
+        for i in range(int(number))
+    ]
+
+
+def bars(
+    rows: Rows,
+    x: Axis,
+    size: tuple[float, float],
+    *,
+    title: str = "",
+    y_title: tuple[str, ...] = (),
+    top: float,
+) -> Spec:
+    """A histogram.
+
+    Parameters
+    ----------
+    rows : ``x``, ``x2`` (ends of the bin), ``y``, ``mark`` (whether it has the strong colour)
+    top : upper end of the axis of counts, which begins at 0
+    """
+    encoding = {
+        "x": x.drawn("x", vertical=False),
+        "x2": {"field": "x2"},
+        "y": Axis(y_title, 0, top, form=",d").drawn("y", vertical=True),
+        "color": {"condition": {"test": "datum.mark", "value": DAY.below}, "value": PALE},
+    }
+    mark = {"type": "bar", "orient": "vertical", "stroke": DAY.paper, "strokeWidth": 0.5}
+    return _sized([{"mark": mark, "encoding": encoding}], rows, size, title)
+
+
+OWN = {"scale": {"color": "independent", "shape": "independent", "x": "independent",
+                 "y": "independent"}}  # fmt: skip
+
+
+def beside(panels: Sequence[Spec], spacing: float = 8) -> Spec:
+    """Panels in a row."""
+    return {"hconcat": list(panels), "spacing": spacing, "resolve": OWN}
+
+
+def below(rows: Sequence[Spec], spacing: float = 10) -> Spec:
+    """Rows one below the other."""
+    return {"vconcat": list(rows), "spacing": spacing, "resolve": OWN}
