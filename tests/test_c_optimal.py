@@ -28,7 +28,7 @@ from mdad.selectors._covariance import (
     population,
     population_of,
 )
-from mdad.selectors.c_optimal import GRID, Greedy, chosen_covariance, predictor
+from mdad.selectors.c_optimal import BLOCK, GRID, Greedy, chosen_covariance, predictor
 
 FORMS = [
     Covariance(shrinkage=0.1),
@@ -153,6 +153,45 @@ def test_the_predictor_is_that_of_the_formula(covariance):
     assert linear.standard_error**2 == pytest.approx(left * (1 + 1 / found.n_models), rel=1e-6)
 
 
+def test_for_other_items_only_what_items_share_is_predicted():
+    # x = mean + G'z + e: designs and predictors of a'(mean + G'z), by the joint covariance.
+    values, weights = zero_one(seed=2), np.full(24, 1 / 24)
+    covariance = Covariance(form="factor", factors=3, target="others")
+    found = population_of(values, values, weights, covariance)
+    shared = found.factors.T @ found.factors
+    c, cross = found.block(np.arange(24)), shared @ weights
+    assert found.cross == pytest.approx(cross)
+    chosen = []
+    for _ in range(6):
+        gains = [
+            cross[s] @ np.linalg.solve(c[np.ix_(s, s)], cross[s]) if s[-1] not in chosen else -1
+            for s in ([*chosen, j] for j in range(24))
+        ]
+        chosen.append(int(np.argmax(gains)))
+    assert Greedy(found).take(6).tolist() == chosen
+    linear = predictor(found, np.array(chosen))
+    slope = np.linalg.solve(c[np.ix_(chosen, chosen)], cross[chosen])
+    expected = found.mean @ weights + (values[:, chosen] - found.mean[chosen]) @ slope
+    assert linear.predict(values[:, chosen]) == pytest.approx(expected, abs=1e-7)
+    left = weights @ shared @ weights - cross[chosen] @ slope
+    assert linear.standard_error**2 == pytest.approx(left * (1 + 1 / 40), rel=1e-6)
+    assert (linear.direct == 0).all()
+
+
+def test_many_steps_are_those_of_one_inverse():
+    # Past the block of steps after which the covariance of what is left is brought up to date.
+    values, weights = zero_one(90, 120, seed=4), np.full(120, 1 / 120)
+    found = population_of(values, values, weights, Covariance(shrinkage=0.2))
+    chosen = Greedy(found).take(BLOCK + 40)
+    c = found.block(np.arange(120))
+    for size in (BLOCK - 1, BLOCK, BLOCK + 1, BLOCK + 39):
+        s, rest = chosen[:size], np.setdiff1d(np.arange(120), chosen[:size])
+        left = c - c[:, s] @ np.linalg.solve(c[np.ix_(s, s)], c[s])
+        gains = (left @ weights)[rest] ** 2 / np.diag(left)[rest]
+        # float32: the step taken is the best up to its rounding.
+        assert gains[rest == chosen[size]][0] >= gains.max() * (1 - 1e-3)
+
+
 def test_a_gaussian_process_regression_says_the_same():
     # In function space: full scores of models as a process on their scores of the chosen items.
     rng = np.random.default_rng(0)
@@ -247,6 +286,8 @@ def test_settings_that_cannot_be_are_refused():
         Covariance(focus="near=high")
     with pytest.raises(SettingError, match="forced and forbidden"):
         COptimal(forced=("a",), forbidden=("a",))
+    with pytest.raises(SettingError, match="unknown target"):
+        Covariance(target="unseen")
     with pytest.raises(SettingError, match="'cv' or 'fixed'"):
         COptimal(shrinkage="0.1")
     with pytest.raises(UnknownIdError, match="1 item not found"):

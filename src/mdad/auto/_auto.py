@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from mdad._checks import check_choice, check_int
 from mdad._method import Built, Choice, Method
-from mdad.auto._candidates import learned, random_family
+from mdad.auto._candidates import Drawn, learned, random_family
 from mdad.auto._evidence import Evidence, Tried
-from mdad.auto._inner import Aim, Inner
+from mdad.auto._inner import Aim, Inner, InnerRun
 from mdad.errors import ScoresError
 from mdad.estimators import Aipw, Estimator
 from mdad.selectors import Selector, Uniform, check_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mdad._rng import Stream
     from mdad.scores import Aggregate, ScoreMatrix
@@ -30,6 +31,12 @@ MIN_MODELS = 40
 
 GRID = (10, 25, 50, 100, 250, 500, 1000)
 """Sizes candidates are compared at; another size takes the choice of the nearest in ratio."""
+
+SHARE = 0.8
+"""Where the grid is more than half of a small pool, this share of it takes its place."""
+
+LARGE = 400
+"""Sizes up to this are tried together, with one preparation; larger ones when they are wanted."""
 
 MOST_RUNS, LEAST_RUNS = 12, 2
 WORK = 2.5e9
@@ -80,85 +87,116 @@ class Auto(Method):
     ) -> Callable[[int], Built]:
         """Return the function from size to micro-benchmark; see :class:`Method`.
 
-        The choice for a size is in the ``choice`` of what is built.
+        The choice for a size is in the ``choice`` of what is built, and does not depend on the
+        other sizes asked for. Items that are drawn at random are those that the method of the
+        candidate's name draws.
         """
-        own = stream.child(self.name)
-        tried: dict[int, Tried] = {}
+        inner = Inner(self.aim, self.split, self.groups, aggregate)
+        known = Known(self, scores, inner, stream.child(self.name, "inner"))
         choices: dict[int, tuple[Method, Choice]] = {}
-
-        def at(size: int) -> Tried:
-            if size not in tried:
-                tried[size] = self._try(size, scores, aggregate, own.child("inner", size))
-            return tried[size]
+        ready: dict[str, Callable[[int], Built]] = {}
 
         def build(size: int) -> Built:
             size = check_size(size, scores)
-            near = self._compared_at(size, scores, aggregate)
+            near = known.compared_at(size)
             if near not in choices:
-                choices[near] = self._choose(near, scores, aggregate, at)
+                choices[near] = self._choose(near, known)
             method, choice = choices[near]
-            built = method.prepare(scores, aggregate=aggregate, stream=own)(size)
-            return replace(built, choice=choice)
+            if method.name not in ready:
+                ready[method.name] = method.prepare(scores, aggregate=aggregate, stream=stream)
+            return replace(ready[method.name](size), choice=choice)
 
         return build
 
-    def _inner(self, aggregate: Aggregate) -> Inner:
-        return Inner(self.aim, self.split, self.groups, aggregate)
-
-    def _compared_at(self, size: int, scores: ScoreMatrix, aggregate: Aggregate) -> int:
-        """Size at which candidates are compared; 0 = not at all."""
-        if scores.n_models < MIN_MODELS or size == scores.n_items:
-            return 0
-        near = min(GRID, key=lambda g: abs(np.log(g / size)))
-        # Where the pool is small, a size of the grid may be most of it while the size asked for
-        # is not; then the size itself is compared.
-        near = size if near > scores.n_items // 2 else near
-        return min(near, self._inner(aggregate).most(scores))
-
-    def _choose(
-        self,
-        size: int,
-        scores: ScoreMatrix,
-        aggregate: Aggregate,
-        at: Callable[[int], Tried],
-    ) -> tuple[Method, Choice]:
-        fallback = Method("random-aipw", self.selector, self.estimator)
+    def _choose(self, size: int, known: Known) -> tuple[Method, Choice]:
+        fallback = Drawn("random-aipw", self.selector, self.estimator)
         if not size:
             reason = f"no inner experiment: fewer than {MIN_MODELS} source models, or all items."
             return fallback, Choice(fallback.name, 0, 0, (), reason)
-        most = self._inner(aggregate).most(scores)
         try:
-            around = _around(size, min(most, scores.n_items // 2))
-            tried = [(weight, at(g)) for g, weight in around]
+            found = known.evidence(size)
         except ScoresError as error:
             reason = f"the inner experiment cannot be done: {error}"
             return fallback, Choice(fallback.name, 0, 0, (), reason)
-        family, methods = random_family(scores), self._methods(size, scores)
-        found = Evidence([method.name for method in methods], tried)
         if not found.runs:
             return fallback, Choice(fallback.name, size, 0, (), "all source models tie.")
-        best, reason = found.best(len(family), CAUTION)
-        return methods[best], Choice(methods[best].name, size, found.runs, found.table(), reason)
-
-    def _methods(self, size: int, scores: ScoreMatrix) -> list[Method]:
-        return [*random_family(scores), *learned(size, self.split)]
-
-    def _try(self, size: int, scores: ScoreMatrix, aggregate: Aggregate, stream: Stream) -> Tried:
-        methods = self._methods(size, scores)
-        runs = int(WORK / (scores.n_models * scores.n_items * size))
-        runs = min(max(runs, LEAST_RUNS), self.runs)
-        found = self._inner(aggregate).agreements(scores, methods, size, runs, stream)
-        kept = found[:, :, ~np.isnan(found).any(axis=(0, 1))]
-        return {method.name: row for method, row in zip(methods, kept, strict=True)}
+        methods = {method.name: method for method in known.methods(size)}
+        best, reason = found.best(len(random_family()), CAUTION)
+        chosen = methods[found.names[best]]
+        return chosen, Choice(chosen.name, size, found.runs, found.table(), reason)
 
 
-def _around(size: int, most: int) -> list[tuple[int, float]]:
-    """A size and its neighbours on the grid, with the weight of what is found there.
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What the inner runs of one matrix have found, made as far as it is asked for."""
+
+    auto: Auto
+    scores: ScoreMatrix
+    inner: Inner
+    stream: Stream
+    tried: dict[int, Tried] = field(default_factory=dict)
+
+    @cached_property
+    def marks(self) -> tuple[int, ...]:
+        """Sizes that candidates are compared at: the grid up to half the pool, and one above.
+
+        The same whatever is asked for, so that a choice does not depend on it.
+        """
+        most, n = self.inner.most(self.scores), self.scores.n_items
+        marks = {g for g in GRID if g <= n // 2} | {int(SHARE * n)}
+        return tuple(sorted({min(mark, most) for mark in marks if 0 < mark <= GRID[-1]}))
+
+    def compared_at(self, size: int) -> int:
+        """Size at which candidates are compared for this one; 0 = not at all."""
+        if self.scores.n_models < MIN_MODELS or size == self.scores.n_items or not self.marks:
+            return 0
+        return min(self.marks, key=lambda mark: abs(np.log(mark / size)))
+
+    def methods(self, size: int) -> list[Method]:
+        """All candidates for a size."""
+        return [*random_family(), *learned(size, self.inner)]
+
+    def evidence(self, size: int) -> Evidence:
+        """What is known at a size and its neighbours.
+
+        Raises
+        ------
+        ScoresError
+            when models cannot be split as they should be.
+        """
+        sizes = around(size, self.marks)
+        missing = [size for size, _ in sizes if size not in self.tried]
+        if missing:
+            self._try(max(LARGE, *missing))
+        names = [method.name for method in self.methods(size)]
+        return Evidence(names, [(weight, self.tried[size]) for size, weight in sizes])
+
+    def runs(self, size: int) -> int:
+        """Number of inner runs at a size."""
+        cells = self.scores.n_models * self.scores.n_items
+        return min(max(int(WORK / (cells * size)), LEAST_RUNS), self.auto.runs)
+
+    def _try(self, most: int) -> None:
+        """Do the inner runs of all sizes up to ``most`` that have not been tried."""
+        sizes = [mark for mark in self.marks if mark <= most and mark not in self.tried]
+        methods = {size: self.methods(size) for size in sizes}
+        found: dict[int, list[InnerRun]] = {size: [] for size in sizes}
+        for run in range(max(self.runs(size) for size in sizes)):
+            wanted = {size: methods[size] for size in sizes if run < self.runs(size)}
+            done = self.inner.run(self.scores, wanted, self.stream.child(run))
+            for size, one in done.items():
+                found[size].append(one)
+        for size in sizes:
+            self.tried[size] = Tried.of([method.name for method in methods[size]], found[size])
+
+
+def around(size: int, marks: Sequence[int]) -> list[tuple[int, float]]:
+    """One of the sizes and its neighbours, with the weight of what is found there.
 
     What is best changes slowly with the size, and three sizes tell more than one.
     """
-    below = [g for g in GRID if g < size][-1:]
-    above = [g for g in GRID if size < g <= most][:1]
-    weights = [(size, 1.0), *((g, 0.5) for g in (*below, *above))]
+    below = [mark for mark in marks if mark < size][-1:]
+    above = [mark for mark in marks if mark > size][:1]
+    weights = [(size, 1.0), *((mark, 0.5) for mark in (*below, *above))]
     total = sum(weight for _, weight in weights)
-    return [(g, weight / total) for g, weight in weights]
+    return [(mark, weight / total) for mark, weight in weights]

@@ -11,14 +11,15 @@ import numpy.typing as npt
 from mdad.splits import draw_models
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from mdad._method import Method
+    from mdad._method import Built, Method
     from mdad._rng import Stream
     from mdad.scores import Aggregate, ScoreMatrix
     from mdad.splits import SplitKind
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
 
 Aim = Literal["pool", "ability"]
 """What is to be ranked rightly: the score on the pool at hand, or on unseen items of the kind."""
@@ -39,7 +40,39 @@ SEEN_SHARE = 2 / 3
 TIE = 1e-9
 
 TIES = (0.25, 0.5)
-"""What an estimated tie counts: where candidates are ranked, and where a lead is confirmed."""
+"""What an estimated tie counts: where candidates are ranked, and where a lead is confirmed. A
+quarter is the mean of the two rules, of which one flatters methods that never tie and the other
+those that often do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """How a method ordered the targets of one inner run.
+
+    Parameters
+    ----------
+    agreement : array of shape (2,), mean over pairs that differ; an estimated tie counts a quarter,
+        and half
+    by_model : array of shape (2, n_models): the same summed over the pairs of each source model
+        and divided by the number of all pairs; 0 for models that are no targets
+    """
+
+    agreement: FloatArray
+    by_model: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class InnerRun:
+    """One inner run at one size.
+
+    Parameters
+    ----------
+    pairs : array of shape (n_models,), share of the run's pairs that each source model is in
+    outcomes : of the candidates, by name
+    """
+
+    pairs: FloatArray
+    outcomes: dict[str, Outcome]
 
 
 @dataclass(frozen=True)
@@ -65,59 +98,68 @@ class Inner:
         # With nearly all inner items chosen, nothing would be left to choose well.
         return max(1, int(0.75 * SEEN_SHARE * scores.n_items))
 
-    def agreements(
-        self, scores: ScoreMatrix, methods: Sequence[Method], size: int, runs: int, stream: Stream
-    ) -> FloatArray:
-        """Mean agreement of each method in each run, by what an estimated tie counts.
+    def run(
+        self, scores: ScoreMatrix, wanted: Mapping[int, Sequence[Method]], stream: Stream
+    ) -> dict[int, InnerRun]:
+        """Do one run: every method prepared once, and built at every size it is wanted at.
+
+        What is found of a method at a size does not depend on the other methods and sizes.
 
         Parameters
         ----------
         scores : source models x seen items
-        methods : candidates
-        size : number of items
-        runs : number of inner runs
-        stream : randomness of the inner experiment
+        wanted : size -> candidates
+        stream : randomness of this inner run
 
         Returns
         -------
-        array of shape (n_methods, 2, runs): ties count a quarter, and half; NaN where all inner
-        targets tie
-        """
-        found = np.empty((len(methods), 2, runs))
-        for run in range(runs):
-            found[:, :, run] = self._run(scores, methods, size, stream.child(run))
-        return found
+        what was found at each size; nothing where all targets tie
 
-    def _run(
-        self, scores: ScoreMatrix, methods: Sequence[Method], size: int, stream: Stream
-    ) -> list[list[float]]:
-        share = TARGET_SHARE
+        Raises
+        ------
+        ScoresError
+            when models cannot be split like this.
+        """
+        target, source = self._models(scores, stream)
+        seen, judged = self._items(scores, stream.child("items"))
+        known = scores.restrict(models=[scores.models[i] for i in source.tolist()], items=seen)
+        targets = scores.restrict(models=[scores.models[i] for i in target.tolist()])
+        full = targets.restrict(items=judged).full_scores(self.aggregate)
+        tolerance = TIE * (scores.score_range[1] - scores.score_range[0])
+        right = signs(full, tolerance)
+        if not right.any():
+            return {}
+        methods = {method.name: method for some in wanted.values() for method in some}
+        names = {size: {method.name for method in some} for size, some in wanted.items()}
+        found: dict[int, dict[str, Outcome]] = {size: {} for size in wanted}
+        for name, method in methods.items():
+            build = method.prepare(known, aggregate=self.aggregate, stream=stream)
+            for size in (size for size in wanted if name in names[size]):
+                estimates = _estimates(build(min(size, known.n_items)), targets)
+                found[size][name] = outcome(estimates, right, target, scores.n_models, tolerance)
+        pairs = np.zeros(scores.n_models)
+        pairs[target] = (right != 0).sum(axis=1) / ((right != 0).sum() / 2)
+        return {size: InnerRun(pairs, outcomes) for size, outcomes in found.items()}
+
+    def _models(self, scores: ScoreMatrix, stream: Stream) -> tuple[IntArray, IntArray]:
+        """Positions of inner targets and inner sources."""
+        share, kept = TARGET_SHARE, np.arange(scores.n_models)
         if self.split == "frontier":
             share = FRONTIER_SHARE
             order = stream.child("kept").rng().permutation(scores.n_models)
             kept = np.sort(order[: int(KEPT * scores.n_models)])
-            scores = scores.restrict(models=[scores.models[i] for i in kept.tolist()])
-        n_target = min(MAX_TARGET, max(MIN_TARGET, scores.n_models // share))
+        part = scores.restrict(models=[scores.models[i] for i in kept.tolist()])
+        n_target = min(MAX_TARGET, max(MIN_TARGET, len(kept) // share))
         target, source = draw_models(
-            scores,
-            n_source=scores.n_models - n_target,
+            part,
+            n_source=len(kept) - n_target,
             n_target=n_target,
             stream=stream.child("models"),
             kind=self.split,
             groups=self.groups,
             aggregate=self.aggregate,
         )
-        seen, judged = self._items(scores, stream.child("items"))
-        known = scores.restrict(
-            models=[scores.models[i] for i in np.sort(source).tolist()], items=seen
-        )
-        targets = scores.restrict(models=[scores.models[i] for i in np.sort(target).tolist()])
-        full = targets.restrict(items=judged).full_scores(self.aggregate)
-        tolerance = TIE * (scores.score_range[1] - scores.score_range[0])
-        estimates = (
-            _estimates(method, known, targets, size, self.aggregate, stream) for method in methods
-        )
-        return [[agreement(found, full, tolerance, tie=tie) for tie in TIES] for found in estimates]
+        return kept[np.sort(target)], kept[np.sort(source)]
 
     def _items(self, scores: ScoreMatrix, stream: Stream) -> tuple[list[str], list[str]]:
         """Items that selectors see, and those that the truth is made of."""
@@ -135,49 +177,45 @@ class Inner:
         return names[visible].tolist(), names[~visible].tolist()
 
 
-def _estimates(
-    method: Method,
-    known: ScoreMatrix,
-    targets: ScoreMatrix,
-    size: int,
-    aggregate: Aggregate,
-    stream: Stream,
-) -> FloatArray:
-    built = method.prepare(known, aggregate=aggregate, stream=stream)(min(size, known.n_items))
+def _estimates(built: Built, targets: ScoreMatrix) -> FloatArray:
     columns = [targets.item_position[item] for item in built.selection.items]
     layer = targets.probabilities
     probabilities = None if layer is None else layer[:, columns]
     return built.estimator.estimate(targets.values[:, columns], probabilities).values
 
 
-def agreement(
-    estimates: FloatArray, full: FloatArray, tolerance: float, *, tie: float = 0.25
-) -> float:
-    """Share of pairs that are ordered alike.
+def signs(scores: FloatArray, tolerance: float) -> npt.NDArray[np.int8]:
+    """Whether the model of a row is ahead (1), behind (-1) or level, shape (n_models, n_models).
+
+    >>> signs(np.array([0.2, 0.5, 0.5]), 1e-9).tolist()
+    [[0, -1, -1], [1, 0, 0], [1, 0, 0]]
+    """
+    difference = scores[:, None] - scores
+    return (difference > tolerance).astype(np.int8) - (difference < -tolerance).astype(np.int8)
+
+
+def outcome(
+    estimates: FloatArray,
+    right: npt.NDArray[np.int8],
+    target: IntArray,
+    n_models: int,
+    tolerance: float,
+) -> Outcome:
+    """How estimates order the targets.
 
     Parameters
     ----------
-    estimates, full : arrays of shape (n_models,)
-    tolerance : differences up to this are ties; pairs tied in ``full`` are left out
-    tie : what an estimated tie counts. A quarter is the mean of the two rules, of which one
-        flatters methods that never tie and the other those that often do
-
-    Returns
-    -------
-    float in [0, 1], NaN when all pairs are tied in ``full``
-
-    >>> agreement(np.array([0.1, 0.2, 0.2]), np.array([0.1, 0.3, 0.5]), 1e-9)
-    0.75
+    estimates : array of shape (n_target,)
+    right : array of shape (n_target, n_target), signs of their full scores
+    target : their positions among the source models
+    n_models : number of source models
+    tolerance : estimates that differ by no more are tied
     """
-    first, second = np.triu_indices(len(full), k=1)
-
-    def signs(scores: FloatArray) -> npt.NDArray[np.int8]:
-        difference = scores[first] - scores[second]
-        return np.sign(np.where(np.abs(difference) > tolerance, difference, 0)).astype(np.int8)
-
-    right = signs(full)
     ordered = right != 0
-    if not ordered.any():
-        return float("nan")
-    alike = (signs(estimates) * right)[ordered]
-    return float((alike > 0).mean() + tie * (alike == 0).mean())
+    alike = signs(estimates, tolerance) * right
+    sure, tied = (alike > 0).sum(axis=1), ((alike == 0) & ordered).sum(axis=1)
+    by_model = np.zeros((len(TIES), n_models))
+    for row, tie in zip(by_model, TIES, strict=True):
+        row[target] = (sure + tie * tied) / (ordered.sum() / 2)
+    # Each pair is in the sums of two models.
+    return Outcome(by_model.sum(axis=1) / 2, by_model)

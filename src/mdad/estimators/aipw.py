@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,12 @@ MIN_SIZE = 4
 
 PENALTIES = tuple(float(x) for x in np.geomspace(3e-3, 10, 8))
 """Ridge penalties tried, in units of the sum of the eigenvalues of the kernel of the items."""
+
+COMPONENTS = 20
+"""Principal components of the sources' scores that tell of an item; others are mostly noise."""
+
+DOUBT = 2.0
+"""Standard errors that are taken off the factor of the predictions."""
 
 MIN_HALF = 4
 """Fewer source models than this in a half cannot show whether they predict the others."""
@@ -79,30 +86,31 @@ class ItemRidge:
         kept = values > 1e-10 * max(float(values[-1]), 1e-300)
         return cls(train, values[kept], vectors[:, kept], (queries - centre).T @ part)
 
-    def predict(self, scores: FloatArray) -> FloatArray:
+    def predict(self, observed: FloatArray) -> FloatArray:
         """Predictions at the queries, shape (n_queries, n_models).
 
         Parameters
         ----------
-        scores : array of shape (size, n_models), on the chosen items
+        observed : array of shape (size, n_models), scores on the chosen items
         """
-        target = scores[self.train]
+        target = observed[self.train]
         mean = target.mean(axis=0)
         target = target - mean
         along = self.vectors.T @ target
         n, whole = len(target), (target**2).sum(axis=0)
-        outside = np.maximum(whole - (along**2).sum(axis=0), 0)
-        best, dual = whole / max(n - 1, 1) ** 2, np.zeros_like(along)
-        for penalty in self.values.sum() * np.array(PENALTIES):
-            left = penalty / (self.values + penalty)
-            # The mean takes one degree of freedom.
-            freedom = n - 1 - float((1 - left).sum())
-            if freedom <= 0:
-                continue
-            score = (((left[:, None] * along) ** 2).sum(axis=0) + outside) / freedom**2
-            better = score < best
-            dual[:, better] = (along / (self.values + penalty)[:, None])[:, better]
-            best[better] = score[better]
+        squares = along**2
+        outside = np.maximum(whole - squares.sum(axis=0), 0)
+        penalties = self.values.sum() * np.array(PENALTIES)[:, None]
+        left = penalties / (self.values + penalties)
+        # The mean takes one degree of freedom; a fit that leaves none is none.
+        freedom = n - 1 - (1 - left).sum(axis=1)
+        scores = np.full((len(PENALTIES) + 1, len(whole)), np.inf)
+        real = freedom > 0
+        scores[:-1][real] = (left[real] ** 2 @ squares + outside) / freedom[real, None] ** 2
+        scores[-1] = whole / max(n - 1, 1) ** 2
+        best = scores.argmin(axis=0)
+        chosen = np.append(penalties, np.inf)[best]
+        dual = along / (self.values[:, None] + chosen)
         found: FloatArray = mean + self.read @ (self.vectors @ dual)
         return found
 
@@ -122,8 +130,8 @@ class FittedAipw:
     n_rest : their number
     variance : of an average source model's scores, a prior for the standard error
     uniform : the items are a uniform random sample
-    features : array of shape (n_sources, size), the source models' scores on the chosen items
-    others : array of shape (n_sources,), their weighted means over the items not chosen
+    features : array of shape (n_features, size), what source models say of the chosen items
+    others : array of shape (n_features,), its weighted means over the items not chosen
     trust : factor of all predictions, in [0, 1]; 0 leaves the plain mean
     """
 
@@ -146,8 +154,25 @@ class FittedAipw:
     ) -> Estimates:
         """Estimate full scores; see :class:`FittedEstimator`."""
         # Equal scores get equal estimates to the last bit, so they tie.
-        rows, which = np.unique(values, axis=0, return_inverse=True)
-        scores = np.ascontiguousarray(rows.T, dtype=np.float64)
+        rows, which = distinct(values)
+        result, residuals = self.parts(np.ascontiguousarray(rows.T))
+        errors = np.full(len(result), np.nan)
+        if self.uniform:
+            share = self.direct / self.direct.sum()
+            errors = self._errors(residuals - share @ residuals, share)
+        return Estimates(result[which], errors[which])
+
+    def parts(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Estimates, and the errors of cross-fitted predictions on the chosen items.
+
+        Parameters
+        ----------
+        scores : array of shape (size, n_models)
+
+        Returns
+        -------
+        arrays of shape (n_models,) and (size, n_models)
+        """
         predicted = np.zeros(scores.shape[1])
         residuals = np.zeros_like(scores)
         for fold, held in zip(self.folds, self.held, strict=True):
@@ -156,11 +181,7 @@ class FittedAipw:
             residuals[held] = scores[held] - self.trust * found[:-1]
         share = self.direct / self.direct.sum()
         correction = share @ residuals
-        result = self.direct @ scores + self.rest * (predicted + correction)
-        errors = np.full(len(result), np.nan)
-        if self.uniform:
-            errors = self._errors(residuals - correction, share)
-        return Estimates(result[which.ravel()], errors[which.ravel()])
+        return self.direct @ scores + self.rest * (predicted + correction), residuals
 
     def _errors(self, residuals: FloatArray, share: FloatArray) -> FloatArray:
         size = len(share)
@@ -181,7 +202,8 @@ class Aipw:
         estimate = sum of a_j x_j, chosen + sum of a_j f(j), others + (rest) mean of e_j, chosen
 
     where a are the items' weights, rest the weight of the others, and e_j = x_j - f(j) with f
-    fitted to the chosen items *outside the fold of j*. f is a ridge regression times a factor in
+    fitted to the chosen items *outside the fold of j*. f is a ridge regression on the leading
+    principal components of the source models' scores, times a factor in
     [0, 1] that is best for one half of the source models predicted from the other half ("power
     tuning" [2]_): where the sources cannot predict each other, the plain mean is left.
     In-sample residuals have mean 0 by construction and correct nothing. Given the other folds,
@@ -211,39 +233,106 @@ class Aipw:
             plain = self.uniform and (aggregate == "micro" or scores.subtasks is None)
             return FittedMean(selection.weights, scores.n_items if plain else None)
         columns = np.array([scores.item_position[item] for item in selection.items])
-        weights = scores.item_weights(aggregate)
-        values = scores.values.astype(np.float64)
+        known = _sources(scores, aggregate)
+        fitted = _fitted(known.whole, columns, known, corrected=self.corrected)
         if not self.corrected:
-            return _fitted(values, columns, weights, corrected=False, uniform=False)
-        return replace(
-            _fitted(values, columns, weights, corrected=True, uniform=self.uniform),
-            trust=_trust(values, columns, weights),
+            return fitted
+        return replace(fitted, uniform=self.uniform, trust=_trust(known, columns))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sources:
+    """What all selections from one matrix share.
+
+    Parameters
+    ----------
+    values : array of shape (n_models, n_items)
+    weights : array of shape (n_items,), of the items in a full score
+    whole : array of shape (n_components, n_items), the components of all models
+    halves : positions of a half of the models, those of the others, and the components of the
+        half; empty where there are too few models
+    """
+
+    values: FloatArray
+    weights: FloatArray
+    whole: FloatArray
+    halves: tuple[tuple[IntArray, IntArray, FloatArray], ...]
+
+
+_KNOWN: WeakKeyDictionary[ScoreMatrix, dict[Aggregate, _Sources]] = WeakKeyDictionary()
+
+
+def _sources(scores: ScoreMatrix, aggregate: Aggregate) -> _Sources:
+    known = _KNOWN.setdefault(scores, {})
+    if aggregate not in known:
+        values, weights = scores.values.astype(np.float64), scores.item_weights(aggregate)
+        order = np.argsort(values @ weights, kind="stable")
+        halves = [(order[::2], order[1::2]), (order[1::2], order[::2])]
+        if len(order) // 2 < MIN_HALF:
+            halves = []
+        known[aggregate] = _Sources(
+            values,
+            weights,
+            components(values),
+            tuple((half, other, components(values[half])) for half, other in halves),
         )
+    return known[aggregate]
+
+
+def distinct(values: npt.NDArray[Any]) -> tuple[FloatArray, IntArray]:
+    """Different rows, and which of them each row is.
+
+    >>> distinct(np.array([[1, 0], [0, 0], [1, 0]]))
+    (array([[1., 0.],
+           [0., 0.]]), array([0, 1, 0]))
+    """
+    # Adding 0 makes one of the two zeros.
+    rows = np.ascontiguousarray(values, dtype=np.float64) + 0.0
+    known: dict[bytes, int] = {}
+    which = np.array([known.setdefault(row.tobytes(), len(known)) for row in rows], dtype=np.intp)
+    first = np.unique(which, return_index=True)[1]
+    return rows[first], which
+
+
+def components(values: FloatArray) -> FloatArray:
+    """What models say of the items, in few numbers for each: the leading principal components.
+
+    Parameters
+    ----------
+    values : array of shape (n_models, n_items)
+
+    Returns
+    -------
+    array of shape (at most ``COMPONENTS``, n_items)
+    """
+    centred = values - values.mean(axis=1, keepdims=True)
+    _, vectors = np.linalg.eigh(centred @ centred.T)
+    found: FloatArray = vectors[:, ::-1][:, :COMPONENTS].T @ values
+    return found
 
 
 def _fitted(
-    values: FloatArray, columns: IntArray, weights: FloatArray, *, corrected: bool, uniform: bool
+    signal: FloatArray, columns: IntArray, known: _Sources, *, corrected: bool
 ) -> FittedAipw:
     """The estimator with full trust.
 
     Parameters
     ----------
-    values : array of shape (n_models, n_items), of the source models
+    signal : array of shape (n_features, n_items)
     columns : positions of the chosen items
-    weights : array of shape (n_items,), of the items in a full score
     """
-    left = weights.copy()
+    left = known.weights.copy()
     left[columns] = 0
     rest = float(left.sum())
     return fitted_aipw(
-        values[:, columns],
-        values @ left / rest,
-        weights[columns],
+        signal[:, columns],
+        signal @ left / rest,
+        known.weights[columns],
         rest=rest,
-        n_rest=len(weights) - len(columns),
-        variance=float(values.var(axis=1).mean()),
+        n_rest=len(left) - len(columns),
+        variance=float(known.values.var(axis=1).mean()),
         corrected=corrected,
-        uniform=uniform,
+        uniform=False,
     )
 
 
@@ -266,7 +355,7 @@ def fitted_aipw(
     folds = tuple(
         ItemRidge.of(
             features,
-            np.setdiff1d(everything, part),
+            np.delete(everything, part),
             np.concatenate([features[:, part], others[:, None]], axis=1),
         )
         for part in held
@@ -274,7 +363,7 @@ def fitted_aipw(
     return FittedAipw(folds, tuple(held), direct, rest, n_rest, variance, uniform, features, others)
 
 
-def _trust(values: FloatArray, columns: IntArray, weights: FloatArray) -> float:
+def _trust(known: _Sources, columns: IntArray) -> float:
     """The factor of the predictions that is best for source models predicted from each other.
 
     Each half of the models (alternating in full score) is predicted from the other. Of the plain
@@ -282,16 +371,15 @@ def _trust(values: FloatArray, columns: IntArray, weights: FloatArray) -> float:
     all models share how hard the chosen items are. The factor is a regression of errors on
     changes, less twice its standard error: with few models little is trusted.
     """
-    full = values @ weights
-    order = np.argsort(full, kind="stable")
+    if not known.halves:
+        return 0.0
+    full = known.values @ known.weights
     changes, errors = np.zeros(len(full)), np.zeros(len(full))
-    for half, other in ((order[::2], order[1::2]), (order[1::2], order[::2])):
-        if min(len(half), len(other)) < MIN_HALF:
-            return 0.0
-        fitted = _fitted(values[half], columns, weights, corrected=True, uniform=False)
-        scores = values[np.ix_(other, columns)]
+    for _, other, signal in known.halves:
+        fitted = _fitted(signal, columns, known, corrected=True)
+        scores = known.values[np.ix_(other, columns)]
         plain = scores @ (fitted.direct / fitted.direct.sum())
-        change = fitted.estimate(scores).values - plain
+        change = fitted.parts(np.ascontiguousarray(scores.T))[0] - plain
         error = full[other] - plain
         changes[other], errors[other] = change - change.mean(), error - error.mean()
     squares = float(changes @ changes)
@@ -300,4 +388,4 @@ def _trust(values: FloatArray, columns: IntArray, weights: FloatArray) -> float:
     factor = float(changes @ errors) / squares
     left = errors - factor * changes
     doubt = float(np.sqrt(left @ left / (len(full) - 3) / squares))
-    return min(max(factor - 2 * doubt, 0.0), 1.0)
+    return min(max(factor - DOUBT * doubt, 0.0), 1.0)

@@ -27,6 +27,9 @@ PENALTIES = tuple(float(x) for x in np.geomspace(1e-3, 1e3, 19))
 WIDTHS = (0.25, 0.5, 1.0, 2.0)
 """Kernel widths tried: exponents at the median distance of two source models."""
 
+NULL = 1e-12
+"""Eigenvalues below this share of the largest are rounding."""
+
 MIN_FREEDOM = 0.25
 """Share of the models that must be left as degrees of freedom. Copies among the source models make
 a fit that interpolates look good to generalised cross-validation."""
@@ -60,17 +63,44 @@ def spectral_ridge(kernel: FloatArray, target: FloatArray) -> Spectral:
     parameter", Technometrics 21 (1979).
     """
     values, vectors = np.linalg.eigh(kernel)
-    values = np.maximum(values, 0)
+    return _penalised(np.maximum(values, 0), vectors, target)
+
+
+def linear_ridge(features: FloatArray, target: FloatArray) -> Spectral:
+    """The same for the kernel of some features; quick where they are few.
+
+    Parameters
+    ----------
+    features : array of shape (n_models, n_features), centred
+    target : array of shape (n_models,), centred
+    """
+    if features.shape[1] >= features.shape[0]:
+        return spectral_ridge(features @ features.T, target)
+    values, right = np.linalg.eigh(features.T @ features)
+    kept = values > NULL * max(float(values[-1]), 0.0)
+    vectors = features @ (right[:, kept] / np.sqrt(values[kept]))
+    return _penalised(values[kept], vectors, target)
+
+
+def _penalised(values: FloatArray, vectors: FloatArray, target: FloatArray) -> Spectral:
+    """The best penalty for a kernel.
+
+    Parameters
+    ----------
+    values, vectors : arrays of shape (rank,) and (n_models, rank), of the kernel; eigenvalues that
+        are 0 may be left out
+    """
     n, along = len(target), vectors.T @ target
+    outside = max(float(target @ target - along @ along), 0.0)
     mean = float(values.sum()) / n
     best = Spectral(np.zeros(n), float(target @ target) * n / max(n - 1, 1) ** 2)
     for penalty in (mean * p for p in PENALTIES if mean > 0):
         left = penalty / (values + penalty)
         # One degree of freedom is the mean's.
-        freedom = float(left.sum()) - 1
+        freedom = float(left.sum()) + n - len(values) - 1
         if freedom < MIN_FREEDOM * n:
             continue
-        score = float(((left * along) ** 2).sum()) * n / freedom**2
+        score = (float(((left * along) ** 2).sum()) + outside) * n / freedom**2
         if score < best.score:
             best = Spectral(vectors @ (along / (values + penalty)), score)
     return best
@@ -128,7 +158,7 @@ class Ridge:
         chosen, direct, rest = parts(scores, selection, aggregate)
         mean, centre = chosen.mean(axis=0), float(rest.mean())
         centred = chosen - mean
-        found = spectral_ridge(centred @ centred.T, rest - centre)
+        found = linear_ridge(centred, rest - centre)
         slope = centred.T @ found.dual
         return FittedRidge(
             centre - float(mean @ slope), direct + slope, float(np.sqrt(found.score))

@@ -31,6 +31,7 @@ IntArray = npt.NDArray[np.intp]
 
 CovarianceForm = Literal["diagonal", "factor"]
 Features = Literal["values", "probabilities"]
+Target = Literal["pool", "others"]
 
 BETA = 2.0
 """Focus on the top: a model one standard deviation better counts exp(2) times as much."""
@@ -56,6 +57,8 @@ class Covariance:
     focus : which models will be measured: "all", "top", or "near=S", S a full score
     beta : strength of the focus "top"
     features : what an item tells: "values" or "probabilities"; the target is the mean of values
+    target : "pool": the full score on the items themselves; "others": on other items of the kind,
+        of which only what items share says something
 
     Raises
     ------
@@ -70,10 +73,12 @@ class Covariance:
     focus: str = "all"
     beta: float = BETA
     features: Features = "values"
+    target: Target = "pool"
 
     def __post_init__(self) -> None:
         check_choice("form of the covariance", self.form, get_args(CovarianceForm))
         check_choice("features", self.features, get_args(Features))
+        check_choice("target", self.target, get_args(Target))
         check_real("shrinkage", self.shrinkage, 0, 1)
         check_int("factors", self.factors, 1)
         check_real("beta", self.beta, 0, 100)
@@ -119,6 +124,7 @@ class Population:
         no other item shares
     weights : array of shape (n_items,), of the items in a full score; they sum to 1
     n_models : effective number of source models behind the means
+    others : whether the full score of other items of the kind is wanted
     """
 
     factors: FloatArray
@@ -130,6 +136,7 @@ class Population:
     own_cross: FloatArray
     weights: FloatArray
     n_models: float
+    others: bool = False
 
     @property
     def variance(self) -> FloatArray:
@@ -141,7 +148,7 @@ class Population:
     def cross(self) -> FloatArray:
         """Covariance of each item's feature with the full score, shape (n_items,)."""
         found: FloatArray = self.factors.T @ (self.value_factors @ self.weights)
-        return found + self.own_cross * self.weights
+        return found if self.others else found + self.own_cross * self.weights
 
     def block(self, chosen: IntArray) -> FloatArray:
         """Covariance of some items' features, shape (size, size)."""
@@ -213,9 +220,10 @@ def population_of(
         )
     full = values @ weights
     shares = model_shares(full, covariance)
-    root = pair_root(full, shares, covariance.neighbours)
-    rows = root @ features
-    value_rows = rows if features is values else root @ values
+    rows = _rooted(full, shares, covariance.neighbours, features)
+    value_rows = rows
+    if features is not values:
+        value_rows = _rooted(full, shares, covariance.neighbours, values)
     variance, value_variance = _squares(rows, rows), _squares(value_rows, value_rows)
     if covariance.form == "factor":
         basis = _leading(rows, covariance.factors)
@@ -240,7 +248,19 @@ def population_of(
         cross,
         weights,
         float(1 / (shares @ shares)),
+        covariance.target == "others",
     )
+
+
+def _rooted(
+    full: FloatArray, shares: FloatArray, neighbours: float | None, features: FloatArray
+) -> FloatArray:
+    """R X, see :func:`pair_root`; without neighbours R need not be formed."""
+    if neighbours is not None:
+        found: FloatArray = pair_root(full, shares, neighbours) @ features
+        return found
+    scale = np.sqrt(shares / (1 - shares @ shares))
+    return scale[:, None] * (features - shares @ features)
 
 
 def _squares(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 
 from mdad._checks import check_int, check_known, counted, listed
 from mdad.errors import MethodError, SettingError
@@ -29,12 +30,18 @@ if TYPE_CHECKING:
     from mdad._rng import Stream
     from mdad.scores import Aggregate, ScoreMatrix
 
+FloatArray32 = npt.NDArray[np.float32]
+BoolArray = npt.NDArray[np.bool_]
+
 GRID = (0.1, 0.2, 0.3)
 """Shrinkages that cross-validation chooses from."""
 
 FOLDS = 5
 CV_SIZE = 50
 """Items whose predictor is judged in a fold; sizes share one shrinkage, so designs are nested."""
+
+BLOCK = 32
+"""Steps of a greedy sequence between two products that update the covariance of what is left."""
 
 EXHAUSTED = 1e-5
 """An item with less of its variance left says nothing new; below it float32 is rounding."""
@@ -66,7 +73,11 @@ class Greedy:
     ) -> None:
         # float32 halves the memory that is read in every step, which is all the time it takes.
         self._factors = np.ascontiguousarray(found.factors, dtype=np.float32)
-        self._left = np.eye(len(found.factors), dtype=np.float32)
+        # P is a matrix less the squares of the latest steps, of which a block is taken from it
+        # at a time: few large products are faster than many small ones.
+        self._left: FloatArray32 | None = None
+        self._latest = np.empty((BLOCK, len(found.factors)), dtype=np.float32)
+        self._n_latest = 0
         self._variance, self._cross = found.variance, found.cross.copy()
         self._floor = EXHAUSTED * self._variance
         self._free = np.ones(len(self._variance), dtype=bool)
@@ -82,31 +93,47 @@ class Greedy:
         return np.array(self._chosen[:size], dtype=np.intp)
 
     def _step(self) -> None:
-        allowed = self._free & self._first()
         known = self._variance > self._floor
-        gain = np.where(known, self._cross**2 / np.where(known, self._variance, 1), 0)
-        best = int(np.where(allowed, gain, -1).argmax())
+        gain = np.zeros(len(known))
+        np.divide(self._cross**2, self._variance, out=gain, where=known)
+        gain[~self._allowed()] = -1
+        best = int(gain.argmax())
         self._chosen.append(best)
         self._free[best] = False
         if not known[best]:
             return
-        root, cross = np.sqrt(self._variance[best]), self._cross[best]
-        shared = self._left @ self._factors[:, best]
-        change = (shared @ self._factors).astype(np.float64) / root
-        shared /= np.float32(root)
-        self._left -= np.outer(shared, shared)
+        root, cross = float(np.sqrt(self._variance[best])), float(self._cross[best])
+        shared = self._shared(best) / np.float32(root)
+        change = (shared @ self._factors).astype(np.float64)
         self._variance -= change**2
         self._cross -= change * (cross / root)
+        self._take_from_left(shared)
 
-    def _first(self) -> np.ndarray:
-        """Items that may be chosen now, before those of all other groups."""
+    def _shared(self, item: int) -> FloatArray32:
+        """P g of an item."""
+        along = self._factors[:, item]
+        latest = self._latest[: self._n_latest]
+        whole = along if self._left is None else self._left @ along
+        return np.asarray(whole - (latest @ along) @ latest, dtype=np.float32)
+
+    def _take_from_left(self, shared: FloatArray32) -> None:
+        self._latest[self._n_latest] = shared
+        self._n_latest += 1
+        if self._n_latest == BLOCK:
+            if self._left is None:
+                self._left = np.eye(self._latest.shape[1], dtype=np.float32)
+            self._left -= self._latest.T @ self._latest
+            self._n_latest = 0
+
+    def _allowed(self) -> BoolArray:
+        """Items that may be chosen now: those of groups that want some before all others."""
         for group, count in self._order:
             if not self._free[group].any() or (~self._free[group]).sum() >= count:
                 continue
             allowed = np.zeros(len(self._free), dtype=bool)
-            allowed[group] = True
+            allowed[group] = self._free[group]
             return allowed
-        return np.ones(len(self._free), dtype=bool)
+        return self._free
 
 
 @dataclass(frozen=True)
@@ -286,15 +313,18 @@ def predictor(found: Population, chosen: IntArray) -> Linear:
 
     Chosen items enter with their values at their weight; the rest of the full score is predicted
     from the chosen items' features. Where features are values, this is mean + c'C_SS^-1 (x - mu).
+    Where the full score of other items of the kind is wanted, nothing enters as scored.
     """
-    rest = found.weights.copy()
-    rest[chosen] = 0
+    rest, own = found.weights.copy(), 0.0
+    if not found.others:
+        rest[chosen] = 0
+        own = float(found.value_own @ rest**2)
+    direct = found.weights[chosen] - rest[chosen]
     shared = found.value_factors @ rest
     part = found.factors[:, chosen]
     slope = solve_psd(found.block(chosen), part.T @ shared)
     left = shared - part @ slope
-    variance = left @ left + found.value_own @ rest**2 + found.own[chosen] @ slope**2
-    direct = found.weights[chosen]
+    variance = left @ left + own + found.own[chosen] @ slope**2
     constant = float(found.value_mean @ rest - found.mean[chosen] @ slope)
     # The means are known from so many models only.
     error = float(np.sqrt(variance * (1 + 1 / found.n_models)))
@@ -303,14 +333,9 @@ def predictor(found: Population, chosen: IntArray) -> Linear:
 
 def solve_psd(matrix: FloatArray, right: FloatArray) -> FloatArray:
     """Solve a symmetric system that may be singular; directions without variance get nothing."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve  # noqa: PLC0415  # slow to import
-
     scale = float(np.diag(matrix).max(initial=0.0))
     if scale == 0:
         return np.zeros_like(right)
+    # The ridge makes it regular, up to rounding.
     ridge = matrix + 1e-10 * scale * np.eye(len(matrix))
-    try:
-        found: FloatArray = cho_solve(cho_factor(ridge, lower=True), right)
-    except LinAlgError:
-        found = np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-10)[0], dtype=np.float64)
-    return found
+    return np.asarray(np.linalg.solve(ridge, right), dtype=np.float64)
