@@ -2,6 +2,7 @@
 
 import os
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from shutil import which
 
@@ -11,6 +12,12 @@ try:
     from playwright.sync_api import sync_playwright
 except ImportError:
     sync_playwright = None
+
+try:
+    # The package is a wrapper; what is wanted of it is the script it carries.
+    axe = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+except ModuleNotFoundError:
+    axe = None
 
 FLAGS = [
     # What keeps a headless Chromium from asking the network for anything on its own behalf.
@@ -65,3 +72,18 @@ def opened(browser, path, *, width=1280, dark=False, script=True):
     context.close()
     assert not trouble, trouble
     assert requests == [Path(path).as_uri()]
+
+
+def violations(page):
+    """What axe-core calls serious or critical on the page as it is shown, with where it is."""
+    if axe is None:
+        absent("axe-core (the extra 'browser')")
+    page.evaluate(axe)
+    found = page.evaluate("axe.run()")
+    assert len(found["passes"]) > 10
+    return [
+        (rule["id"], node["target"], node["failureSummary"])
+        for rule in found["violations"]
+        if rule["impact"] in {"serious", "critical"}
+        for node in rule["nodes"]
+    ]

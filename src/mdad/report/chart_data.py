@@ -33,6 +33,12 @@ N_LINES = 8
 
 DASHES = ((1, 0), (6, 3), (2, 2))
 
+FIRST_LINES = 12
+"""Lines that are drawn at first: more cannot be told apart, and can be asked for one by one."""
+
+MAX_BARS = 50
+"""Bars of the histogram of full scores."""
+
 DEEPEST = 2.0
 """The MDAD axis ends at most at this many times the largest MDAD; intervals may go on above."""
 
@@ -42,13 +48,22 @@ def method_names(summary: AuditSummary) -> list[str]:
     return list(summary.spec["experiment"]["methods"])
 
 
+def hidden_at_first(summary: AuditSummary) -> list[int]:
+    """Numbers of the methods whose line is not drawn until a reader asks for it."""
+    return list(range(FIRST_LINES, len(method_names(summary))))
+
+
 def axis_top(rows: Sequence[Row]) -> float:
     """Upper end of the MDAD axis, the same for seen and unseen items."""
     values = [row.mdad.value for row in rows if row.mdad.value is not None]
     lows = [row.mdad.low for row in rows if row.mdad.low is not None]
     ends = [row.mdad.high for row in rows if row.mdad.high is not None]
     highest = max([*values, *lows], default=10.0) or 1.0
-    wanted = min(max([highest, *ends]), DEEPEST * highest) * 1.02
+    return _round_end(min(max([highest, *ends]), DEEPEST * highest) * 1.02)
+
+
+def _round_end(wanted: float) -> float:
+    """The end of an axis that goes as far as wanted, at a round number."""
     step = 10.0 ** math.floor(math.log10(wanted))
     step = next(one for one in (step / 5, step / 2, step) if wanted <= 10 * one)
     return round(math.ceil(wanted / step) * step, 6)
@@ -90,6 +105,63 @@ def _mdad_entry(row: Row, number: int, top: float) -> dict[str, Any]:
         "never": None,
         "label": None,
     }
+
+
+def trend_data(summary: AuditSummary, what: str) -> list[dict[str, Any]]:
+    """Estimation error or tau-b of every method and size, on seen items."""
+    names = method_names(summary)
+    digits = 1 if what == "error" else 3
+    data = []
+    for row in summary.rows:
+        found: Estimate = getattr(row, what)
+        if row.items != "seen" or found.value is None:
+            continue
+        number = names.index(row.method)
+        ends = (found.low, found.high)
+        between = " to ".join("-" if end is None else f"{end:.{digits}f}" for end in ends)
+        data.append(
+            {
+                "number": number,
+                "color": number % N_LINES,
+                "dash": number // N_LINES % len(DASHES),
+                "name": legible(row.method),
+                "size": row.size,
+                "value": round(found.value, 4),
+                "text": f"{found.value:.{digits}f}",
+                "between": between,
+                "unresolved": percent(row.unresolved),
+            }
+        )
+    return data
+
+
+def trend_ends(summary: AuditSummary, what: str) -> tuple[float, float]:
+    """Ends of the axis of a trend, the same for every split.
+
+    No line may look like a fall to nothing: both axes hold 0, and that of tau-b ends at 1.
+    """
+    found = (getattr(row, what).value for part in summary.splits for row in part.rows)
+    values = [value for value in found if value is not None]
+    if what == "kendall_tau":
+        return min(0.0, math.floor(10 * min(values, default=0.0)) / 10), 1.0
+    return 0.0, _round_end(max(values, default=1.0) or 1.0)
+
+
+def splits_data(summary: AuditSummary, method: str, items: str) -> list[dict[str, Any]]:
+    """The MDAD of one method in every split and size; intervals end where the axis ends."""
+    top = max(axis_top(part.rows) for part in summary.splits)
+    number = method_names(summary).index(method)
+    data = []
+    for place, part in enumerate(summary.splits):
+        for row in part.rows:
+            if (row.method, row.items) != (method, items):
+                continue
+            entry = {**_mdad_entry(row, number, top), "number": place, "split": part.split}
+            if row.mdad.value is None:
+                entry["never"] = top * (0.97 - 0.04 * place)
+            data.append(entry)
+    _place_labels(data, top)
+    return data
 
 
 def _short(name: str) -> str:
@@ -212,4 +284,29 @@ def gaps_data(summary: AuditSummary) -> list[dict[str, Any]]:
             "share": percent(pairs / total),
         }
         for i, pairs in enumerate(summary.pair_gaps)
+    ]
+
+
+def gaps_end(summary: AuditSummary) -> float:
+    """End of the axis of the histogram of gaps."""
+    return float(max(5, math.ceil(len(summary.pair_gaps) / 10) * 5))
+
+
+def scores_data(summary: AuditSummary) -> list[dict[str, Any]]:
+    """The histogram of full scores, in bins of 1, 2 or 5 points or a tenth or hundredth of that."""
+    scores = summary.full_scores
+    spread = max(scores[-1] - scores[0], 0.01)
+    steps = (factor * 10.0**power for power in (-2, -1, 0, 1) for factor in (1, 2, 5))
+    step = next(step for step in steps if spread / step <= MAX_BARS)
+    counts = Counter(math.floor(score / step + 1e-9) for score in scores)
+    digits = max(0, -math.floor(math.log10(step)))
+    edges = range(min(counts), max(counts) + 1)
+    return [
+        {
+            "start": round(edge * step, 4),
+            "end": round((edge + 1) * step, 4),
+            "bin": f"{edge * step:.{digits}f} to {(edge + 1) * step:.{digits}f}",
+            "models": counts[edge],
+        }
+        for edge in edges
     ]

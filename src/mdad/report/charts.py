@@ -1,31 +1,32 @@
 """Charts of an audit, from its summary. One chart gives the live page, the SVG and the PNG.
 
-Gaps are in points. A chart reads named data ("mdad", "curve", "marks", "gaps"), so a page can put
-another method or size into a chart that is already drawn.
+Gaps are in points. A chart reads named data ("mdad", "curve", "marks", "lines"), so a page can put
+another method, size or split into a chart that is already drawn.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from mdad.report.chart_data import (
     CLAIMS,
     DASHES,
-    HEIGHT,
     axis_top,
     curve_data,
     curve_end,
     curve_marks,
-    gaps_data,
-    gaps_marks,
+    hidden_at_first,
     mdad_data,
     method_names,
+    splits_data,
+    trend_data,
+    trend_ends,
 )
+from mdad.report.drawing import DAY, NIGHT, PAGE, Theme, dashes, dressed, readable, svg
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import altair as alt
 
@@ -38,9 +39,10 @@ __all__ = [
     "Theme",
     "curve_chart",
     "dressed",
-    "gaps_chart",
     "mdad_chart",
+    "splits_chart",
     "svg",
+    "trend_chart",
 ]
 
 FEW = 3
@@ -50,98 +52,21 @@ MAX_LABELS = 8
 """Lines that are named beside their end; with more, names would cover one another."""
 
 
-@dataclass(frozen=True)
-class Theme:
-    """Colours and font of a chart.
-
-    Parameters
-    ----------
-    ink, faint, paper : of text and axes; of grid lines; behind the chart
-    lines : of the methods; readers who confuse colours can tell neighbours apart
-    claims : of the curves for seen and unseen items
-    below, above : of pairs closer than the MDAD, and of the others
-    """
-
-    ink: str
-    faint: str
-    paper: str
-    lines: tuple[str, ...]
-    claims: tuple[str, str]
-    below: str
-    above: str
-    font: str = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
-
-
-DAY = Theme(
-    ink="#1f2328",
-    faint="#d0d7de",
-    paper="#ffffff",
-    lines=(
-        *("#0072b2", "#c24e00", "#00845e", "#b04a8a"),
-        *("#8a6d00", "#2f8fc7", "#5b5bd6", "#555b61"),
-    ),
-    claims=("#0072b2", "#c24e00"),
-    below="#0072b2",
-    above="#c3cbd4",
-)
-"""Dark on white; also for files that stand alone. Hues after Okabe and Ito, dark enough to read."""
-
-NIGHT = Theme(
-    ink="#e6eaef",
-    faint="#3a434d",
-    paper="#14181d",
-    lines=(
-        *("#56b4e9", "#f0a04b", "#2fc49a", "#e08fc0"),
-        *("#e0cb4a", "#8fb4ff", "#b7a3f5", "#b3bac2"),
-    ),
-    claims=("#56b4e9", "#f0a04b"),
-    below="#56b4e9",
-    above="#4d5864",
-)
-
-PAGE = Theme(
-    ink="var(--ink)",
-    faint="var(--faint)",
-    paper="var(--paper)",
-    lines=tuple(f"var(--line-{i})" for i in range(len(DAY.lines))),
-    claims=("var(--seen)", "var(--unseen)"),
-    below="var(--below)",
-    above="var(--above)",
-)
-"""For the page, whose style sheet knows whether it is day, night or paper."""
-
-
-def svg(chart: alt.LayerChart, *, width: int = 460) -> str:
-    """The chart as SVG text, drawn without a browser."""
-    import vl_convert  # noqa: PLC0415  # slow to import
-
-    drawn = chart.properties(width=width)
-    text: str = vl_convert.vegalite_to_svg(drawn.to_dict())
-    return text
-
-
 def mdad_chart(summary: AuditSummary, items: str, theme: Theme = DAY) -> alt.LayerChart:
     """MDAD against size with its intervals, one line per method.
 
-    The parameter ``hidden`` lists the numbers of the methods that are not shown.
+    The parameter ``hidden`` lists the numbers of the methods that are not shown, ``top`` is the
+    end of the axis. The data "wanted" hold the gap a reader wants to resolve, if any.
     """
     import altair as alt  # noqa: PLC0415  # slow to import
 
     sizes = summary.spec["experiment"]["sizes"]
-    base = alt.Chart().encode(
-        alt.X("size:Q", title="items in the micro-benchmark (log scale)")
-        .scale(type="log", domain=[min(sizes) / 1.15, max(sizes) * _room(sizes)], nice=False)
-        .axis(values=sizes, format=",d", grid=False, labelOverlap="greedy"),
-        alt.Color("color:O", legend=None).scale(
-            domain=list(range(len(theme.lines))), range=list(theme.lines)
-        ),
-        alt.Detail("number:N"),
-    )
-    shown = base.transform_filter("indexof(hidden, datum.number) < 0")
-    y = alt.Y("mdad:Q", title="MDAD (points)").scale(domain=[0, axis_top(summary.rows)], nice=False)
+    named = len(method_names(summary)) <= MAX_LABELS
+    shown = _lines_base(sizes, theme, named=named)
+    y = alt.Y("mdad:Q", title="MDAD (points)").scale(domain=[0, alt.expr("top")], nice=False)
     layers = [
         _spread(shown, len(method_names(summary)), alone=len(sizes) == 1),
-        shown.mark_line(strokeWidth=2).encode(y, _dashes("dash:O", range(len(DASHES)), DASHES)),
+        shown.mark_line(strokeWidth=2).encode(y, dashes("dash:O", range(len(DASHES)), DASHES)),
         shown.mark_point(filled=True, size=55, opacity=1)
         .encode(y, tooltip=_mdad_tooltip())
         .transform_filter("isValid(datum.mdad)"),
@@ -149,16 +74,20 @@ def mdad_chart(summary: AuditSummary, items: str, theme: Theme = DAY) -> alt.Lay
         .encode(alt.Y("never:Q"), tooltip=_mdad_tooltip())
         .transform_filter("isValid(datum.never)"),
     ]
-    if len(method_names(summary)) <= MAX_LABELS:
+    if named:
         layers.append(
             shown.mark_text(align="left", dx=9, fontSize=11, limit=alt.expr("width * 0.34"))
             .encode(alt.Y("label:Q"), text="short:N")
             .transform_filter("isValid(datum.label)")
         )
     data = alt.InlineData(mdad_data(summary, items), name="mdad")
-    chart = alt.LayerChart(layer=layers, data=data)
+    wanted = alt.InlineData([{"wanted": None}], name="wanted")
+    chart = alt.LayerChart(layer=[*layers, *_wanted(wanted, theme)], data=data)
     return dressed(
-        chart.add_params(alt.param(name="hidden", value=[])),
+        chart.add_params(
+            alt.param(name="hidden", value=hidden_at_first(summary)),
+            alt.param(name="top", value=axis_top(summary.rows)),
+        ),
         theme,
         f"MDAD in points against the number of items, {items} items, one line per method; the "
         "numbers are in the table.",
@@ -177,12 +106,47 @@ def _spread(shown: alt.Chart, n_methods: int, *, alone: bool) -> alt.Chart:
     return drawn
 
 
-def _dashes(
-    field: str, values: Iterable[Any], patterns: Sequence[tuple[int, int]]
-) -> alt.StrokeDash:
+def _lines_base(sizes: Sequence[int], theme: Theme, *, named: bool) -> alt.Chart:
+    """One line per method over the sizes, without the methods that are hidden."""
     import altair as alt  # noqa: PLC0415  # slow to import
 
-    return alt.StrokeDash(field, legend=None).scale(domain=list(values), range=list(patterns))
+    base = alt.Chart().encode(
+        _size_axis(sizes, named=named),
+        alt.Color("color:O", legend=None).scale(
+            domain=list(range(len(theme.lines))), range=list(theme.lines)
+        ),
+        alt.Detail("number:N"),
+    )
+    return base.transform_filter("indexof(hidden, datum.number) < 0")
+
+
+def _size_axis(sizes: Sequence[int], *, named: bool) -> alt.X:
+    """The axis of the sizes; it goes on where lines are named beside their end."""
+    import altair as alt  # noqa: PLC0415  # slow to import
+
+    room = _room(sizes) if named else 1.15
+
+    return (
+        alt.X("size:Q", title="items in the micro-benchmark (log scale)")
+        .scale(type="log", domain=[min(sizes) / 1.15, max(sizes) * room], nice=False)
+        .axis(values=list(sizes), format=",d", grid=False, labelOverlap="greedy")
+    )
+
+
+def _wanted(data: alt.InlineData, theme: Theme) -> list[alt.Chart]:
+    """A line at the gap the reader wants to resolve."""
+    import altair as alt  # noqa: PLC0415  # slow to import
+
+    base = (
+        alt.Chart(data)
+        .encode(alt.Y("wanted:Q"))
+        .transform_filter("isValid(datum.wanted) && datum.wanted <= top")
+    )
+    place = {"text": alt.value("wanted"), "x": alt.value(alt.expr("width"))}
+    return [
+        base.mark_rule(strokeDash=[3, 3], color=theme.ink),
+        *readable(base, place, theme, align="right", dy=-8, color=theme.ink),
+    ]
 
 
 def _mdad_tooltip() -> list[alt.Tooltip]:
@@ -201,6 +165,73 @@ def _room(sizes: Sequence[int]) -> float:
     """Factor by which the log axis goes on past the last size, for the names of the lines."""
     ratio = max(sizes) / min(sizes)
     return max(math.pow(ratio, 0.5), 2.0)
+
+
+def trend_chart(
+    summary: AuditSummary, what: Literal["error", "kendall_tau"], theme: Theme = DAY
+) -> alt.LayerChart:
+    """Estimation error or tau-b against size on seen items, one line per method.
+
+    The parameter ``hidden`` lists the numbers of the methods that are not shown.
+    """
+    import altair as alt  # noqa: PLC0415  # slow to import
+
+    title = {"error": "estimation error (points)", "kendall_tau": "Kendall's tau-b"}[what]
+    shown = _lines_base(summary.spec["experiment"]["sizes"], theme, named=False)
+    y = alt.Y("value:Q", title=title).scale(domain=list(trend_ends(summary, what)), nice=False)
+    tooltip = [
+        alt.Tooltip("name:N", title="method"),
+        alt.Tooltip("size:Q", title="items", format=","),
+        alt.Tooltip("text:N", title=title),
+        alt.Tooltip("between:N", title="interval"),
+        alt.Tooltip("unresolved:N", title="pairs closer than the MDAD"),
+    ]
+    chart = alt.LayerChart(
+        layer=[
+            shown.mark_line(strokeWidth=2).encode(y, dashes("dash:O", range(len(DASHES)), DASHES)),
+            shown.mark_point(filled=True, size=45, opacity=1).encode(y, tooltip=tooltip),
+        ],
+        data=alt.InlineData(trend_data(summary, what), name="lines"),
+    ).add_params(alt.param(name="hidden", value=hidden_at_first(summary)))
+    words = f"{title} against the number of items, seen items, one line per method."
+    return dressed(chart, theme, words)
+
+
+def splits_chart(
+    summary: AuditSummary, method: str, items: str, theme: Theme = DAY
+) -> alt.LayerChart:
+    """MDAD against size of one method, one line per split. The parameter ``top`` ends the axis."""
+    import altair as alt  # noqa: PLC0415  # slow to import
+
+    kinds = [part.split for part in summary.splits]
+    sizes = summary.spec["experiment"]["sizes"]
+    tops = [axis_top(part.rows) for part in summary.splits]
+    base = alt.Chart().encode(
+        _size_axis(sizes, named=True),
+        alt.Color("split:N", legend=None).scale(
+            domain=kinds, range=list(theme.lines[: len(kinds)])
+        ),
+    )
+    y = alt.Y("mdad:Q", title="MDAD (points)").scale(domain=[0, max(tops)], nice=False)
+    layers = [
+        _spread(base, len(kinds), alone=len(sizes) == 1),
+        base.mark_line(strokeWidth=2).encode(y, dashes("split:N", kinds, DASHES[: len(kinds)])),
+        base.mark_point(filled=True, size=55, opacity=1)
+        .encode(y, tooltip=[alt.Tooltip("split:N"), *_mdad_tooltip()])
+        .transform_filter("isValid(datum.mdad)"),
+        base.mark_point(shape="triangle-up", size=90, filled=False)
+        .encode(alt.Y("never:Q"), tooltip=[alt.Tooltip("split:N"), *_mdad_tooltip()])
+        .transform_filter("isValid(datum.never)"),
+        base.mark_text(align="left", dx=9, fontSize=11)
+        .encode(alt.Y("label:Q"), text="split:N")
+        .transform_filter("isValid(datum.label)"),
+    ]
+    chart = alt.LayerChart(
+        layer=layers,
+        data=alt.InlineData(splits_data(summary, method, items), name="splits"),
+    )
+    words = f"MDAD in points against the number of items, {items} items, one line per split."
+    return dressed(chart, theme, words)
 
 
 def curve_chart(
@@ -234,7 +265,7 @@ def curve_chart(
         ),
         base.mark_line(strokeWidth=2).encode(
             alt.Y("fit:Q"),
-            _dashes("items:N", CLAIMS, DASHES[:2]),
+            dashes("items:N", CLAIMS, DASHES[:2]),
         ),
     ]
     threshold = summary.threshold if kind == "agreement" else TRUSTED
@@ -278,7 +309,7 @@ def _level(threshold: float, theme: Theme) -> list[alt.Chart]:
     place = {"text": "text:N", "x": alt.value(alt.expr("width"))}
     return [
         base.mark_rule(strokeDash=[3, 3], color=theme.ink),
-        *_readable(base, place, theme, align="right", dy=10, color=theme.ink),
+        *readable(base, place, theme, align="right", dy=10, color=theme.ink),
     ]
 
 
@@ -292,81 +323,5 @@ def _marks(data: alt.InlineData, x: alt.X, color: alt.Color, theme: Theme) -> li
         one = base.transform_filter(f"datum.items === '{items}'")
         place = {"text": "text:N", "y": alt.value(alt.expr("height"))}
         shade = theme.claims[CLAIMS.index(items)]
-        layers += _readable(one, place, theme, align="left", dx=5, dy=dy, color=shade)
+        layers += readable(one, place, theme, align="left", dx=5, dy=dy, color=shade)
     return layers
-
-
-def _readable(base: alt.Chart, place: dict[str, Any], theme: Theme, **mark: Any) -> list[alt.Chart]:
-    """Text that can be read where it crosses a line: the colour of the paper lies around it."""
-    halo = {**mark, "color": theme.paper, "stroke": theme.paper, "strokeWidth": 5}
-    return [
-        base.mark_text(**halo, strokeJoin="round").encode(**place),
-        base.mark_text(**mark).encode(**place),
-    ]
-
-
-def gaps_chart(summary: AuditSummary, method: str, size: int, theme: Theme = DAY) -> alt.LayerChart:
-    """Histogram of the gaps of the compared pairs, with the MDAD on seen items marked.
-
-    The parameter ``limit`` is that MDAD; pairs below it have the other colour.
-    """
-    import altair as alt  # noqa: PLC0415  # slow to import
-
-    marks = gaps_marks(summary, method, size)
-    x = alt.X("gap:Q", title="gap between two full scores on seen items (points)").scale(
-        domain=[0, max(5.0, math.ceil(len(summary.pair_gaps) / 10) * 5)], nice=False, padding=0
-    )
-    bars = (
-        alt.Chart(alt.InlineData(gaps_data(summary), name="gaps"))
-        .mark_bar(orient="vertical", binSpacing=0)
-        .encode(
-            x,
-            alt.X2("end:Q"),
-            alt.Y("pairs:Q", title="pairs").axis(format=",d", tickMinStep=1),
-            color=alt.condition(
-                "datum.gap + 0.25 < limit", alt.value(theme.below), alt.value(theme.above)
-            ),
-            tooltip=[
-                alt.Tooltip("bin:N", title="gap (points)"),
-                alt.Tooltip("pairs:Q", title="pairs", format=","),
-                alt.Tooltip("share:N", title="of all"),
-            ],
-        )
-    )
-    chart = alt.LayerChart(
-        layer=[bars, *_mark_at_top(alt.InlineData(marks, name="marks"), x, theme)]
-    ).add_params(alt.param(name="limit", value=marks[0]["limit"]))
-    return dressed(chart, theme, "Histogram of the gaps of the compared pairs of models.")
-
-
-def _mark_at_top(data: alt.InlineData, x: alt.X, theme: Theme) -> list[alt.Chart]:
-    import altair as alt  # noqa: PLC0415  # slow to import
-
-    base = alt.Chart(data).encode(x).transform_filter("isValid(datum.gap)")
-    place = {"text": "text:N", "y": alt.value(8)}
-    return [
-        base.mark_rule(strokeWidth=2, color=theme.ink),
-        *_readable(base, place, theme, align="left", dx=6, color=theme.ink),
-    ]
-
-
-def dressed(chart: alt.LayerChart, theme: Theme, description: str) -> alt.LayerChart:
-    """Give a chart its size, colours and font, and the words a screen reader says."""
-    dressed: alt.LayerChart = (
-        chart.properties(width="container", height=HEIGHT, description=description)
-        .configure(background=theme.paper, font=theme.font, aria=False)
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=theme.ink,
-            titleColor=theme.ink,
-            domainColor=theme.ink,
-            tickColor=theme.ink,
-            gridColor=theme.faint,
-            gridOpacity=0.6,
-            labelFontSize=12,
-            titleFontSize=12,
-            titleFontWeight="normal",
-        )
-        .configure_text(fontSize=12)
-    )
-    return dressed

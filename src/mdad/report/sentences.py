@@ -139,14 +139,14 @@ def _size_for(rows: Sequence[Row], gap: float) -> str:
     size = size_for_gap(rows, gap)
     known = [row for row in rows if row.mdad.value is not None]
     if size is not None:
-        return f"For {points(gap)} take about {_rounded(size):,} items."
+        return f"For {points(gap)} take about {rounded_size(size):,} items."
     if known and known[0].mdad.value is not None and known[0].mdad.value < gap:
         return f"{counted(known[0].size, 'item')} are enough for {points(gap)}."
     largest = rows[-1]
     return f"For {points(gap)} more than {counted(largest.size, 'item')} are needed."
 
 
-def _rounded(size: float) -> int:
+def rounded_size(size: float) -> int:
     """Two significant digits, upwards."""
     step = 10 ** max(0, math.floor(math.log10(size)) - 1)
     return int(math.ceil(size / step) * step)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -143,6 +144,12 @@ class AuditSummary:
     def splits(self) -> tuple[AuditSummary, ...]:
         """Of each split: the summary itself, then those of further ones."""
         return (self, *self.further)
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The lines of ``scope`` of every split, each said once."""
+        lines = zip_longest(*(part.scope for part in self.splits))
+        return tuple(dict.fromkeys(line for same in lines for line in same if line))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; ``further`` is there only with several splits."""

@@ -40,8 +40,7 @@ def render_terminal(summary: AuditSummary, console: Console) -> None:
         console.print(f"MDAD within each subtask, {largest:,} items in all", style="italic")
         console.print(_subtasks(summary, largest))
     console.print(SPLITS_LEGEND if summary.further else LEGEND, style="dim")
-    scopes = dict.fromkeys(line for part in summary.splits for line in part.scope)
-    for line in (*scopes, *summary.notes):
+    for line in (*summary.scopes, *summary.notes):
         console.print(f"- {_plain(line)}", style="dim")
     console.print()
     for line in summary.answer:
