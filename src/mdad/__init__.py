@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mdad.loaders import load
     from mdad.microbenchmark import Microbenchmark
     from mdad.planning import plan
+    from mdad.plots import figures
     from mdad.reproducing import reproduce
     from mdad.results import Results
     from mdad.scores import ScoreMatrix
@@ -46,6 +47,7 @@ __all__ = [
     "audit",
     "compare",
     "datasets",
+    "figures",
     "diagnose_items",
     "load",
     "plan",
@@ -66,6 +68,7 @@ _WHERE = {
     "audit": "mdad.auditing",
     "compare": "mdad.verdicts",
     "diagnose_items": "mdad.diagnostics",
+    "figures": "mdad.plots",
     "load": "mdad.loaders",
     "plan": "mdad.planning",
     "reproduce": "mdad.reproducing",

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from mdad.cli import audit, compare, data, demo, items, load, plan, reproduce, select
+from mdad.cli import audit, compare, data, demo, figures, items, load, plan, reproduce, select
 from mdad.cli._common import fail
 from mdad.errors import MdadError
 
@@ -28,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (demo, load, audit, plan, select, compare, items, reproduce, data):
+for module in (demo, load, audit, plan, select, compare, items, figures, reproduce, data):
     module.register(app)
 
 

@@ -23,7 +23,7 @@ def figures_command(
         list[Path],
         typer.Argument(
             metavar="DIR...",
-            help="Folders written by `mdad audit --out` or `mdad reproduce`, searched at any depth.",
+            help="Folders written by `mdad audit --out` or `mdad reproduce`, at any depth.",
         ),
     ],
     format_: Annotated[

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from mdad.plots._axes import Axis, sizes_axis
 from mdad.plots._figure import LeftOut, Sketch
 from mdad.plots._numbers import END, finite, nearest
-from mdad.plots._panels import Axis, below, beside, lines, sizes_axis
+from mdad.plots._panels import below, beside, lines
 from mdad.plots._style import DOUBLE, SINGLE, series_of
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ __all__ = ["facts", "four_benchmarks", "from_agreement", "main_of", "mdad_axis",
 
 FOUR = ("random", "stratified-confidence", "anchor-points", "tinybenchmarks")
 LEVEL = 0.8
+WIDER = 1.8
+"""A panel of MDADs is so many times as wide as one of agreement: it has seven ticks, not three."""
 GAP = ("gap (points)",)
 
 
@@ -68,9 +71,7 @@ def mdad_rows(
         for (name, size), found in numbers.mdads(results, items, threshold).items():
             if name == method:
                 ends = {"low": found.low, "high": found.high} if band else {}
-                rows.append(
-                    {"series": method, "x": size, "y": found.value, "part": part, **ends}
-                )
+                rows.append({"series": method, "x": size, "y": found.value, "part": part, **ends})
     return rows
 
 
@@ -83,7 +84,7 @@ def mdad_axis(rows: Sequence[dict[str, Any]], *, title: bool = True) -> Axis:
 
 
 def _gap_axis(end: float, *, title: bool = True) -> Axis:
-    step = 5 if end <= END else 10
+    step = 5 if end <= END else 10 if end <= 3 * END else 20
     ticks = tuple(float(i) for i in range(0, int(end) + 1, step))
     return Axis(GAP if title else (), 0, end, ticks=ticks)
 
@@ -95,9 +96,7 @@ def _share_axis(rows: Sequence[dict[str, Any]], name: str) -> Axis:
     return Axis((name,), low, 1.005, ticks=ticks, form=".1f")
 
 
-def tau_and_agreement(
-    benchmarks: Sequence[Benchmark], numbers: Numbers
-) -> Sketch | LeftOut:
+def tau_and_agreement(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch | LeftOut:
     """Figure 1: tau looks alike, agreement does not."""
     name, one = "fig-1-tau-and-agreement", main_of(benchmarks)
     by = those(one.main, FOUR) if one else {}
@@ -254,7 +253,7 @@ def _benchmark_row(one: Benchmark, numbers: Numbers, inner: float, *, last: bool
     shown = nearest(sizes, (10, 25, 50, 100, 250))
     curves = {size: _agreements(numbers, by, size) for size in shown}
     y = _share_axis([row for rows in curves.values() for row in rows], f"{one.name}: agreement")
-    each = inner / (5 + 1.3)
+    each = inner / (5 + WIDER)
     panels = [
         lines(
             curves[size],
@@ -271,7 +270,7 @@ def _benchmark_row(one: Benchmark, numbers: Numbers, inner: float, *, last: bool
     mdads = mdad_rows(numbers, by, band=False)
     x = sizes_axis(sizes, one.pool, title=last)
     panels.append(
-        lines(mdads, series, x, mdad_axis(mdads), (1.3 * each, 92), title="MDAD", labels=True)
+        lines(mdads, series, x, mdad_axis(mdads), (WIDER * each, 92), title="MDAD", labels=True)
     )
     return beside(panels, 8)
 

@@ -1,7 +1,8 @@
-"""The paper's figures of measures against the size: its figures 4 to 6 and the appendix."""
+"""The paper's figures of measures against the size: its figures 4 to 6."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,6 @@ import numpy as np
 from mdad.plots._agreement import (
     FOUR,
     facts,
-    main_of,
     mdad_axis,
     mdad_rows,
     paper,
@@ -17,10 +17,11 @@ from mdad.plots._agreement import (
     sizes_in,
     those,
 )
+from mdad.plots._axes import ROOM, Axis, sizes_axis
 from mdad.plots._figure import LeftOut, Sketch
 from mdad.plots._numbers import finite
-from mdad.plots._panels import Axis, bars, below, beside, lines, sizes_axis
-from mdad.plots._style import DOUBLE, SINGLE, Series, plain_series, series_of
+from mdad.plots._panels import Rows, bars, below, beside, lines
+from mdad.plots._style import DOUBLE, SINGLE, plain_series, series_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,22 +30,22 @@ if TYPE_CHECKING:
     from mdad.plots._sources import Benchmark, By
 
 __all__ = [
+    "HEIGHT",
     "fixed_targets",
+    "measure_axis",
+    "measure_rows",
     "measures_by_benchmark",
     "measures_by_fraction",
-    "number_of_sources",
     "seen_and_unseen",
     "seen_and_unseen_in_one",
     "seen_and_unseen_separate",
-    "thresholds",
 ]
 
 HEIGHT = 92
 MEASURES = ("error", "tau", "mdad")
-Rows = list[dict[str, Any]]
 
 
-def _measure_rows(numbers: Numbers, by: By, measure: str) -> Rows:
+def measure_rows(numbers: Numbers, by: By, measure: str) -> Rows:
     if measure == "mdad":
         return mdad_rows(numbers, by)
     if measure == "agreement":
@@ -63,7 +64,7 @@ def _measure_rows(numbers: Numbers, by: By, measure: str) -> Rows:
     ]
 
 
-def _measure_axis(rows: Rows, measure: str) -> Axis:
+def measure_axis(rows: Rows, measure: str) -> Axis:
     if measure == "mdad":
         return mdad_axis(rows)
     if measure == "error":
@@ -102,8 +103,8 @@ def _grid(
         each = inner / len(columns)
         grid = []
         for measure in rows:
-            values = [_measure_rows(numbers, by, measure) for _, by, _ in columns]
-            y = _measure_axis([row for part in values for row in part], measure)
+            values = [_at(by, measure_rows(numbers, by, measure)) for _, by, _ in columns]
+            y = measure_axis([row for part in values for row in part], measure)
             grid.append(
                 beside(
                     [
@@ -144,23 +145,34 @@ def measures_by_fraction(benchmarks: Sequence[Benchmark], numbers: Numbers) -> S
     return Sketch(name, caption, DOUBLE, build, any(b.simulated for b in there))
 
 
+def _at(by: By, rows: Rows) -> Rows:
+    """Rows against the share of the seen items where sizes are shares of them."""
+    experiment = results_of(by).experiment
+    if not experiment.fractions:
+        return rows
+    share = dict(zip(experiment.sizes, experiment.fractions, strict=True))
+    return [{**row, "x": 100 * share[row["x"]]} for row in rows]
+
+
 def _shares(by: By) -> Axis:
-    """Like the axis of sizes, with the share on top."""
-    results = results_of(by)
-    axis = sizes_axis(sizes_in(by), results.n_items("seen"))
+    """Logarithmic, a tick at each share of the seen items in per cent, below it their number."""
+    experiment = results_of(by).experiment
+    shares = [100 * fraction for fraction in experiment.fractions]
     labels = {
-        float(size): (f"{100 * fraction:.3g}", f"{size:,}")
-        for size, fraction in zip(
-            results.experiment.sizes, results.experiment.fractions, strict=True
-        )
+        share: (f"{share:.3g}", f"{size:,}")
+        for share, size in zip(shares, experiment.sizes, strict=True)
     }
-    return axis.with_labels(("% of the seen items, and", "below it the number"), labels)
+    words = ("% of the seen items, and", "below it their number")
+    ends = (min(shares) / 1.15, max(shares) * ROOM)
+    return Axis(words, *ends, log=True, ticks=tuple(labels), labels=labels)
 
 
 def fixed_targets(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch | LeftOut:
     """Figure 5: models of one size class."""
     name = "fig-5-fixed-targets"
-    groups = [(b, group, by) for b in benchmarks for group, by in b.fixed.items()]
+    groups = [
+        (b, group, b.fixed[group]) for b in benchmarks for group in sorted(b.fixed, key=_number)
+    ]
     if not groups:
         return LeftOut(
             name, "there is no audit with fixed target models (mdad audit --targets '/PATTERN/')"
@@ -169,7 +181,7 @@ def fixed_targets(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch |
     def build(inner: float) -> Any:
         return below(
             [
-                _group_row(b, f"{b.name} {group}", by, numbers, inner, last=by is groups[-1][2])
+                _group_row(f"{b.name} {group}", by, numbers, inner, last=by is groups[-1][2])
                 for b, group, by in groups
             ]
         )
@@ -185,9 +197,13 @@ def fixed_targets(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch |
     return Sketch(name, caption, DOUBLE, build, stand_in)
 
 
-def _group_row(
-    one: Benchmark, title: str, by: By, numbers: Numbers, inner: float, *, last: bool
-) -> Any:
+def _number(name: str) -> tuple[int, str]:
+    """By the number a name begins with: 8B before 70B."""
+    found = re.match(r"\d{1,9}", name)
+    return (int(found[0]) if found else 0, name)
+
+
+def _group_row(title: str, by: By, numbers: Numbers, inner: float, *, last: bool) -> Any:
     four = those(by, FOUR) or by
     results = results_of(four)
     low, point = results.spec.scores.score_range[0], results.spec.scores.point
@@ -206,9 +222,9 @@ def _group_row(
     pool = results.n_items("seen")
     return beside(
         [
-            bars(accuracies, _bin_axis(accuracies, words[0], 10), (0.9 * each, height),
+            bars(accuracies, _bin_axis(accuracies, words[0]), (0.9 * each, height),
                  title=f"(a) {title}", y_title=("models",), top=_top(accuracies)),
-            bars(pairs, _bin_axis(pairs, words[1], 5), (each, height),
+            bars(pairs, _bin_axis(pairs, words[1]), (each, height),
                  title="(b) gaps", y_title=("pairs",), top=_top(pairs)),
             lines(mdads, series_of(list(four)), sizes_axis(sizes, pool, title=last),
                   mdad_axis(mdads), (1.2 * each, height), title="(c) MDAD", labels=True),
@@ -232,10 +248,9 @@ def _top(rows: Rows) -> float:
     return float(max(row["y"] for row in rows)) * 1.05
 
 
-def _bin_axis(rows: Rows, title: tuple[str, ...], step: int) -> Axis:
+def _bin_axis(rows: Rows, title: tuple[str, ...]) -> Axis:
     low, high = rows[0]["x"], rows[-1]["x2"]
-    while (high - low) / step > 6:  # noqa: PLR2004  # labels must not touch
-        step *= 2
+    step = next(step for step in (1, 2, 5, 10, 20, 50) if (high - low) / step <= 6)  # noqa: PLR2004
     first = int(np.ceil(low / step))
     ticks = tuple(float(i * step) for i in range(first, int(high / step) + 1))
     return Axis(title, low, high, ticks=ticks)
@@ -260,7 +275,7 @@ def _both(
 ) -> Sketch | LeftOut:
     if not columns:
         return LeftOut(name, f"there is no audit with unseen items and {what}")
-    data = [_solid_and_dashed(numbers, by) for _, by, _ in columns]
+    data = [_at(by, _solid_and_dashed(numbers, by)) for _, by, _ in columns]
 
     def build(inner: float) -> Any:
         each = inner / len(columns)
@@ -290,9 +305,7 @@ def _solid_and_dashed(numbers: Numbers, by: By) -> Rows:
 def seen_and_unseen_in_one(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch | LeftOut:
     """Its variant with all benchmarks in one panel, for random sampling."""
     name = "fig-6b-seen-and-unseen-in-one"
-    there = [
-        b for b in benchmarks if "random" in b.main and b.main["random"].n_items("unseen")
-    ]
+    there = [b for b in benchmarks if "random" in b.main and b.main["random"].n_items("unseen")]
     if len(there) < 2:  # noqa: PLR2004  # to compare
         return LeftOut(name, "it compares benchmarks, and there are audits of fewer than two")
     series = plain_series([b.name for b in there], [b.name for b in there])
@@ -313,104 +326,3 @@ def seen_and_unseen_in_one(benchmarks: Sequence[Benchmark], numbers: Numbers) ->
         "(dashed). " + " ".join(facts(b, {"random": b.main["random"]}) for b in there)
     )
     return Sketch(name, caption, SINGLE, build, any(b.simulated for b in there))
-
-
-def thresholds(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch | LeftOut:
-    """Appendix: MDAD at the thresholds 0.7, 0.8 and 0.9."""
-    name = "fig-a1-thresholds"
-    there = [benchmark for benchmark in benchmarks if benchmark.main]
-    if not there:
-        return LeftOut(name, "there is no audit with half of the items seen and subtasks pooled")
-    levels = (0.7, 0.8, 0.9)
-
-    def build(inner: float) -> Any:
-        each = inner / len(levels)
-        return below([_levels_row(b, numbers, levels, each, last=b is there[-1]) for b in there])
-
-    caption = (
-        "MDAD against the size at agreement 0.7, 0.8 and 0.9. Open triangles: not reached. "
-        + " ".join(facts(b, paper(b.main)) for b in there)
-    )
-    return Sketch(name, caption, DOUBLE, build, any(b.simulated for b in there))
-
-
-def _levels_row(
-    one: Benchmark, numbers: Numbers, levels: Sequence[float], each: float, *, last: bool
-) -> Any:
-    by = paper(one.main)
-    data = [mdad_rows(numbers, by, threshold=level, band=False) for level in levels]
-    y = mdad_axis([row for rows in data for row in rows])
-    x = sizes_axis(sizes_in(by), one.pool, title=last)
-    return beside(
-        [
-            lines(rows, series_of(list(by)), x,
-                  y.retitled(f"{one.name}: MDAD") if i == 0 else y.hidden(), (each, HEIGHT),
-                  title=f"agreement {level:g}", labels=i == len(levels) - 1)
-            for i, (level, rows) in enumerate(zip(levels, data, strict=True))
-        ]
-    )  # fmt: skip
-
-
-def number_of_sources(benchmarks: Sequence[Benchmark], numbers: Numbers) -> list[Sketch | LeftOut]:
-    """Appendix: all measures against the number of source models, a column for each size."""
-    name = "fig-a2-source-models"
-    there = [b for b in benchmarks if len(b.sources) > 2]  # noqa: PLR2004  # a line needs some
-    if not there:
-        return [
-            LeftOut(
-                name,
-                "there are no audits with three or more numbers of source models (mdad audit "
-                "--preset paper-sources)",
-            )
-        ]
-    first = main_of(there)
-    there.sort(key=lambda b: b is not first)
-    return [
-        _sources(name if i == 0 else f"{name}-{i + 1}", b, numbers) for i, b in enumerate(there)
-    ]
-
-
-def _sources(name: str, one: Benchmark, numbers: Numbers) -> Sketch:
-    common = [sizes_in(paper(by)) for by in one.sources.values()]
-    sizes = sorted(set.intersection(*map(set, common)))[:7]
-    methods = list(paper(one.main))
-    counts = sorted(one.sources)
-    x = Axis(
-        ("source models",), 0, max(counts) * 1.08,
-        ticks=tuple(float(n) for n in counts if n % 100 == 0 or n == min(counts)),
-    )  # fmt: skip
-    series: list[Series] = series_of(methods)
-
-    def rows_of(measure: str, size: int) -> Rows:
-        return [
-            {**row, "x": count}
-            for count in counts
-            for row in _measure_rows(numbers, paper(one.sources[count]), measure)
-            if row["x"] == size
-        ]
-
-    def build(inner: float) -> Any:
-        each, grid = inner / len(sizes), []
-        for measure in ("error", "tau", "agreement", "mdad"):
-            data = [rows_of(measure, size) for size in sizes]
-            y = _measure_axis([row for rows in data for row in rows], measure)
-            last = measure == "mdad"
-            grid.append(
-                beside(
-                    [
-                        lines(rows, series, x if last else x.untitled(),
-                              y if i == 0 else y.hidden(), (each, 80),
-                              title=f"{size:,} items" if measure == "error" else "",
-                              labels=i == len(sizes) - 1)
-                        for i, (size, rows) in enumerate(zip(sizes, data, strict=True))
-                    ]
-                )
-            )  # fmt: skip
-        return below(grid)
-
-    caption = (
-        "Estimation error, Kendall's tau-b, mean agreement and MDAD against the number of source "
-        f"models, a column for each size. {facts(one, one.main)} Smaller numbers of source models "
-        f"have {min(len(results_of(by).runs) for by in one.sources.values())} runs or more."
-    )
-    return Sketch(name, caption, DOUBLE, build, one.simulated)

@@ -10,7 +10,7 @@ from mdad._checks import check_choice, check_int
 from mdad._files import write_atomically
 from mdad.errors import ResultsError, SettingError
 from mdad.intervals import Interval
-from mdad.plots import _agreement, _grids, _own
+from mdad.plots import _agreement, _appendix, _grids, _own
 from mdad.plots._figure import Figure, FigureSet, LeftOut, Sketch
 from mdad.plots._numbers import Numbers
 from mdad.plots._sources import benchmarks_of, chosen, found
@@ -35,8 +35,8 @@ MAKERS: tuple[Callable[..., Any], ...] = (
     _grids.seen_and_unseen,
     _grids.seen_and_unseen_in_one,
     _grids.seen_and_unseen_separate,
-    _grids.thresholds,
-    _grids.number_of_sources,
+    _appendix.thresholds,
+    _appendix.number_of_sources,
     _own.own_methods,
     _own.trust,
     _own.unresolved,

@@ -19,10 +19,11 @@ from mdad.plots._agreement import (
     sizes_in,
     those,
 )
+from mdad.plots._axes import Axis, sizes_axis
 from mdad.plots._figure import LeftOut, Sketch
 from mdad.plots._numbers import END, finite, nearest
-from mdad.plots._panels import Axis, beside, lines, sizes_axis
-from mdad.plots._style import DOUBLE, SINGLE, plain_series, series_of
+from mdad.plots._panels import Rows, beside, lines
+from mdad.plots._style import DOUBLE, SINGLE, ordered_series, plain_series, series_of
 from mdad.presets import PAPER_METHODS
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ HEIGHT = 130
 COLUMNS = 4
 LEVEL = 0.95
 NO_AUDIT = "there is no audit with half of the items seen and subtasks pooled"
-Rows = list[dict[str, Any]]
 
 
 def own_methods(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch | LeftOut:
@@ -68,7 +68,7 @@ def own_methods(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch | L
 
     caption = (
         "MDAD with its 95 % interval against the size: methods that are not the paper's, random "
-        "sampling, and the best of the paper's methods at the middle size. "
+        "sampling, and the best of the paper's methods at the size nearest to 50. "
         + " ".join(facts(b, b.main) for b in there)
     )
     width = SINGLE if len(there) == 1 else DOUBLE
@@ -80,12 +80,11 @@ def _sizes(rows: Rows) -> list[int]:
 
 
 def _best_of_paper(one: Benchmark, numbers: Numbers) -> list[str]:
-    """The paper's method of the smallest MDAD at the middle of its sizes, but random sampling."""
+    """The paper's method of the smallest MDAD at the size nearest to 50, but random sampling."""
     known = those(one.main, [m for m in PAPER_METHODS if m != "random"])
     if not known:
         return []
-    sizes = sizes_in(known)
-    size = sizes[len(sizes) // 2]
+    (size,) = nearest(sizes_in(known), (50,))
     values = {m: numbers.mdads(r).get((m, size)) for m, r in known.items()}
     reached = {m: v.value for m, v in values.items() if v is not None}
     return [min(reached, key=reached.__getitem__)] if reached else []
@@ -100,7 +99,7 @@ def trust(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch | LeftOut
     methods += [m for m in one.main if m not in PAPER_METHODS]
     by = those(one.main, methods[:3])
     shown = nearest(sizes_in(by), (10, 50, 250))
-    series = plain_series([str(s) for s in shown], [f"{s:,} items" for s in shown])
+    series = ordered_series([str(s) for s in shown], [f"{s:,} items" for s in shown])
     data = {
         method: [
             {"series": str(size), **row}
@@ -184,9 +183,11 @@ def splits(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch | LeftOu
             "no split of the models but the random one was audited (mdad audit FILE --split "
             "frontier)",
         )
-    common = [m for m in one.splits["random"] if all(m in by for by in one.splits.values())] if (
-        "random" in one.splits
-    ) else list(next(iter(one.splits.values())))
+    common = (
+        [m for m in one.splits["random"] if all(m in by for by in one.splits.values())]
+        if ("random" in one.splits)
+        else list(next(iter(one.splits.values())))
+    )
     methods = [series.key for series in series_of(common)][:COLUMNS]
     if not methods:
         return LeftOut(name, "the splits that were audited have no method in common")

@@ -2,133 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from mdad.plots._style import SMALL, TEXT
+from mdad.plots._axes import Axis, Spec
+from mdad.plots._style import TEXT
 from mdad.report.drawing import DAY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from mdad.plots._style import Series
 
-__all__ = ["Axis", "Spec", "bars", "beside", "below", "lines", "sizes_axis"]
+__all__ = ["Rows", "bars", "below", "beside", "lines"]
 
 BETWEEN = 11.5
 """Pixels between the names of two lines."""
 
-ROOM = 1.35
-"""Factor by which a logarithmic axis goes on past the last value."""
-
 PALE = "#9aa5b1"
+ROUNDING = 1e-9
 SLIMMEST = 20.0
 """Pixels: a panel is at least this wide, however much its names take."""
 
 Rows = list[dict[str, Any]]
-Spec = dict[str, Any]
-"""A chart in the grammar of Vega-Lite. Chart objects take twenty times as long to put together."""
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One axis of a panel.
-
-    Parameters
-    ----------
-    title : lines of text; none = no title
-    low, high : its ends
-    log : logarithmic
-    ticks : where; empty = as the chart library finds right
-    labels : text of ticks, one or two lines each; empty = the numbers
-    bare : without labels, where the panel to the left has the same axis
-    form : format of the numbers
-    """
-
-    title: tuple[str, ...]
-    low: float
-    high: float
-    log: bool = False
-    ticks: tuple[float, ...] = ()
-    labels: Mapping[float, tuple[str, ...]] | None = None
-    bare: bool = False
-    form: str = "~f"
-
-    def hidden(self) -> Axis:
-        """Without title and labels."""
-        return replace(self, title=(), bare=True)
-
-    def untitled(self) -> Axis:
-        """Without title."""
-        return replace(self, title=())
-
-    def retitled(self, *title: str) -> Axis:
-        """With another title."""
-        return replace(self, title=title)
-
-    def with_labels(
-        self, title: tuple[str, ...], labels: Mapping[float, tuple[str, ...]]
-    ) -> Axis:
-        """With another title and other text at the ticks."""
-        return replace(self, title=title, labels=labels)
-
-    def place(self, value: float, length: float) -> float:
-        """Pixels from the low end at a length of the axis."""
-        if self.log:
-            share = math.log(value / self.low) / math.log(self.high / self.low)
-        else:
-            share = (value - self.low) / (self.high - self.low)
-        return share * length
-
-    def drawn(self, field: str, *, vertical: bool) -> Spec:
-        """The channel of a field on this axis."""
-        axis: Spec = {"format": self.form, "grid": vertical}
-        if self.ticks:
-            axis["values"] = list(self.ticks)
-        else:
-            axis["tickCount"] = 5
-        if self.bare:
-            axis |= {"labels": False, "ticks": False, "domain": False}
-        elif self.labels:
-            text = {_js(tick): list(lines) for tick, lines in self.labels.items()}
-            axis |= {
-                "labelExpr": f"({json.dumps(text)})[datum.value] || ['']",
-                "labelOverlap": False,
-                "labelLineHeight": SMALL + 1,
-            }
-        return {
-            "field": field,
-            "type": "quantitative",
-            "title": list(self.title) or None,
-            "scale": {
-                "domain": [self.low, self.high],
-                "nice": False,
-                "zero": False,
-                "type": "log" if self.log else "linear",
-            },
-            "axis": axis,
-        }
-
-
-def _js(number: float) -> str:
-    """A number as a script writes it."""
-    return str(int(number)) if number == int(number) else repr(float(number))
-
-
-def sizes_axis(sizes: Sequence[int], pool: int, *, title: bool = True) -> Axis:
-    """Logarithmic, a tick at each size, below it its share of the seen pool in per cent."""
-    labels = {}
-    for size in sizes:
-        share = 100 * size / pool
-        percent = f"{share:.0f}" if share >= 9.5 else f"{share:.1g}"  # noqa: PLR2004  # one digit
-        count = f"{size / 1000:g}k" if size >= 1000 else str(size)  # noqa: PLR2004  # thousands
-        labels[float(size)] = (count, percent)
-    ticks = tuple(map(float, sizes))
-    words = ("items, and below it", "% of the seen items") if title else ()
-    ends = (min(sizes) / 1.15, max(sizes) * ROOM)
-    return Axis(words, *ends, log=True, ticks=ticks, labels=labels)
 
 
 def lines(
@@ -161,7 +57,7 @@ def lines(
     used = [one for one in series if one.key in there]
     data = [_row(row, used, y) for row in rows]
     base = {
-        "x": x.drawn("x", vertical=False),
+        "x": x.fitting(size[0]).drawn("x", vertical=False),
         "y": y.drawn("y", vertical=True),
         "color": _by_series(used, "colour"),
     }
@@ -171,8 +67,11 @@ def lines(
         layers.append(_layer({"type": "area", "opacity": 0.1, "clip": True}, band, "datum.low"))
     for part, dash in (("", [1, 0]), ("dashed", [3, 2])):
         if any(row["part"] == part for row in data):
+            # A value that is not reached stays in: the line must have a hole there.
             mark = {"type": "line", "strokeWidth": 1.5, "strokeDash": dash, "clip": True}
-            layers.append(_layer(mark, base, "datum.y", f"datum.part === '{part}'"))
+            chosen = [{"filter": f"datum.part === '{part}'"}]
+            drawn = base if points else {**base, "strokeDash": _by_series(used, "dash")}
+            layers.append({"transform": chosen, "mark": mark, "encoding": drawn})
     if points:
         layers += _points(base, used, data)
     if marks:
@@ -210,8 +109,9 @@ def _row(row: dict[str, Any], series: Sequence[Series], y: Axis) -> dict[str, An
     """A row as drawn: what is not reached lies at the top."""
     value = row["y"]
     reached = value is not None and math.isfinite(value)
-    low, high = (row.get(end) for end in ("low", "high"))
-    band = reached and low is not None and math.isfinite(low)
+    # The upper end of an interval may be infinite; the band ends at the top.
+    low, high = row.get("low", math.nan), row.get("high", math.nan)
+    band = reached and math.isfinite(low)
     number = [one.key for one in series].index(row["series"])
     return {
         "series": row["series"],
@@ -237,10 +137,10 @@ def _by_series(series: Sequence[Series], look: str) -> Spec:
     }
 
 
-def _layer(mark: Spec, encoding: Spec, known: str, *filters: str) -> Spec:
+def _layer(mark: Spec, encoding: Spec, known: str) -> Spec:
     """Marks of the rows in which a value is known."""
-    transform = [{"filter": text} for text in (f"isValid({known})", *filters)]
-    return {"transform": transform, "mark": mark, "encoding": encoding}
+    chosen = [{"filter": f"isValid({known})"}]
+    return {"transform": chosen, "mark": mark, "encoding": encoding}
 
 
 def _points(base: Spec, series: Sequence[Series], data: Rows) -> list[Spec]:
@@ -342,7 +242,8 @@ def spread(wanted: Sequence[float], between: float, length: float) -> list[float
             if len(groups) == 1:
                 break
             before, n_before = groups[-2]
-            if centre - half - (before + (n_before - 1) * between / 2) >= between - 1e-9:  # noqa: PLR2004  # rounding
+            free = centre - half - before - (n_before - 1) * between / 2
+            if free >= between - ROUNDING:
                 break
             groups[-2:] = [[(before * n_before + centre * number) / (n_before + number),
                             n_before + number]]  # fmt: skip
@@ -370,7 +271,7 @@ def bars(
     top : upper end of the axis of counts, which begins at 0
     """
     encoding = {
-        "x": x.drawn("x", vertical=False),
+        "x": x.fitting(size[0]).drawn("x", vertical=False),
         "x2": {"field": "x2"},
         "y": Axis(y_title, 0, top, form=",d").drawn("y", vertical=True),
         "color": {"condition": {"test": "datum.mark", "value": DAY.below}, "value": PALE},

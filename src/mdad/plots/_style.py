@@ -48,13 +48,17 @@ class Series:
     key: str
     name: str
     colour: str
-    dash: tuple[int, ...] = (1, 0)
+    dash: tuple[float, ...] = (1, 0)
     shape: str = "circle"
 
 
 BLUE, ORANGE, GREEN, PURPLE, OCHRE, SKY, VIOLET, GREY = DAY.lines
-SOLID, DASHED, DOTTED, MIXED = (1, 0), (5, 2), (1.5, 1.5), (6, 2, 1.5, 2)
-_PAPER = {
+Dash = tuple[float, ...]
+SOLID: Dash = (1, 0)
+DASHED: Dash = (5, 2)
+DOTTED: Dash = (1.5, 1.5)
+MIXED: Dash = (6, 2, 1.5, 2)
+_PAPER: dict[str, tuple[str, Dash, str]] = {
     "random": (DAY.ink, SOLID, "circle"),
     "random-subtasks-equal": (GREY, DASHED, "square"),
     "stratified-confidence": (BLUE, SOLID, "triangle-up"),
@@ -85,7 +89,7 @@ def series_of(methods: Sequence[str]) -> list[Series]:
 
 
 def plain_series(keys: Sequence[str], names: Sequence[str]) -> list[Series]:
-    """Lines that are no methods, from dark to light: sizes, splits, benchmarks."""
+    """Lines that are no methods: benchmarks, splits."""
     colours = ("#1f2328", "#0072b2", "#c24e00", "#00845e", "#b04a8a", "#8a6d00", "#5b5bd6")
     shapes = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
     return [
@@ -96,6 +100,17 @@ def plain_series(keys: Sequence[str], names: Sequence[str]) -> list[Series]:
             _DASHES[i % len(_DASHES)],
             shapes[i % len(shapes)],
         )
+        for i, (key, name) in enumerate(zip(keys, names, strict=True))
+    ]
+
+
+def ordered_series(keys: Sequence[str], names: Sequence[str]) -> list[Series]:
+    """Lines of something that grows, from pale and dotted to dark and whole."""
+    shades = ("#5b9bd5", "#1f6fb2", "#0b3d66")
+    dashes = (DOTTED, DASHED, SOLID)
+    last = len(shades) - len(keys)
+    return [
+        Series(key, shown(name), shades[max(i + last, 0)], dashes[max(i + last, 0)])
         for i, (key, name) in enumerate(zip(keys, names, strict=True))
     ]
 
