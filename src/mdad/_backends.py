@@ -262,17 +262,22 @@ def _joblib(config: dict[str, Any], tasks: Sequence[tuple[Any, ...]]) -> Generat
             runs.close()
 
 
+MEMORY = (
+    "Most often the system ended it because memory ran out: take fewer workers (--n-jobs), or "
+    "--memory, which says beforehand what fits."
+)
+GONE = "Is the cluster still there?"
 LOST = {
-    "TerminatedWorkerError": "a worker process died",
-    "BrokenProcessPool": "a worker process died",
-    "KilledWorker": "Dask gave a run up: the workers that did it died, one after the other",
-    "CancelledError": "Dask lost a run, as when its scheduler stops",
-    "FutureCancelledError": "Dask lost a run, as when its scheduler stops",
-    "CommClosedError": "the connection to the Dask scheduler broke",
-    "RayActorError": "a Ray worker died",
-    "ActorDiedError": "a Ray worker died",
-    "OutOfMemoryError": "a Ray worker ran out of memory",
-    "WorkerCrashedError": "a Ray worker died",
+    "TerminatedWorkerError": f"a worker process died. {MEMORY}",
+    "BrokenProcessPool": f"a worker process died. {MEMORY}",
+    "KilledWorker": f"Dask gave a run up, for the workers that did it died one by one. {MEMORY}",
+    "CancelledError": f"Dask lost a run. {GONE}",
+    "FutureCancelledError": f"Dask lost a run. {GONE}",
+    "CommClosedError": f"the connection to the Dask scheduler broke. {GONE}",
+    "RayActorError": f"a Ray worker died. {MEMORY}",
+    "ActorDiedError": f"a Ray worker died. {MEMORY}",
+    "WorkerCrashedError": f"a Ray worker died. {MEMORY}",
+    "OutOfMemoryError": f"a Ray worker ran out of memory. {MEMORY}",
 }
 """What it means when joblib, Dask or Ray raise these; none of them is always installed."""
 
@@ -280,9 +285,4 @@ LOST = {
 def _explained(error: Exception) -> Exception:
     """A lost worker in one paragraph; any other error is a fault and stays as it is."""
     what = next((LOST[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in LOST), "")
-    if not what:
-        return error
-    return BackendError(
-        f"{what}. Most often the system ended it because memory ran out: fewer workers (--n-jobs), "
-        "or --memory, which says beforehand what fits."
-    )
+    return BackendError(what) if what else error

@@ -87,6 +87,8 @@ def dask_client(target: Any) -> Iterator[Any]:
         )
     else:
         _reach(target, "Dask", HOW_DASK)
+        # What it logs of a lost connection, with tracebacks, is said in one paragraph here.
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
         try:
             client = Client(target, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:

@@ -9,7 +9,19 @@ import sys
 
 import typer
 
-from mdad.cli import audit, compare, data, demo, figures, items, load, plan, reproduce, select
+from mdad.cli import (
+    audit,
+    compare,
+    data,
+    demo,
+    fetch,
+    figures,
+    items,
+    load,
+    plan,
+    reproduce,
+    select,
+)
 from mdad.cli._common import fail
 from mdad.errors import MdadError
 
@@ -28,7 +40,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (demo, load, audit, plan, select, compare, items, figures, reproduce, data):
+for module in (demo, fetch, load, audit, plan, select, compare, items, figures, reproduce, data):
     module.register(app)
 
 
@@ -56,8 +68,7 @@ def main() -> None:
     except MdadError as error:
         fail(str(error))
     except KeyboardInterrupt as stopped:
-        text = str(stopped) or "stopped. With --out, the same command goes on where it was."
-        fail(text, code=130)
+        fail(str(stopped) or "stopped.", code=130)
     except BrokenPipeError:
         # The reader (head, less) has seen enough; nothing more can be written, not even this.
         sys.stderr.close()

@@ -21,6 +21,7 @@ from mdad.cli._common import (
     RangeOption,
     ScorerOption,
     console,
+    fail,
     names_of,
     numbers_of,
     print_json,
@@ -237,8 +238,12 @@ def _one(
     """Audit, print unless quiet, and write where a folder was given."""
     from mdad.auditing import audit  # noqa: PLC0415  # slow to import
 
-    with progress_bar("runs") as progress:
-        result = audit(scores, **settings, out=out, progress=progress, tell=progress.tell)
+    try:
+        with progress_bar("runs") as progress:
+            result = audit(scores, **settings, out=out, progress=progress, tell=progress.tell)
+    except KeyboardInterrupt as stopped:
+        # typer would end without a word.
+        fail(str(stopped) or "stopped.", code=130)
     summary = result.summary(**measured)
     if not quiet:
         show(summary)
