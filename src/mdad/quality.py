@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mdad.scores import ScoreMatrix
 
-__all__ = ["Quality", "assess", "copy_groups", "near_pairs"]
+__all__ = ["Quality", "assess", "copy_groups", "distinct_models", "near_pairs"]
 
 MAX_DIFFERENT = 0.01
 MIN_SHARED = 0.9
@@ -96,6 +96,20 @@ def near_pairs(scores: ScoreMatrix) -> npt.NDArray[np.bool_]:
     near &= both_wrong >= MIN_SHARED * either_wrong
     np.fill_diagonal(near, val=False)
     return near
+
+
+def distinct_models(scores: ScoreMatrix) -> ScoreMatrix:
+    """One model of every group of copies and near copies, the first in the order of the matrix."""
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415  # slow to import
+
+    alike = near_pairs(scores)
+    first: dict[bytes, int] = {}
+    for row, answers in enumerate(scores.values):
+        # Adding 0 turns -0.0 into 0.0, which are equal scores.
+        alike[row, first.setdefault((answers + 0).tobytes(), row)] = True
+    _, group = connected_components(alike, directed=False)
+    rows = np.unique(group, return_index=True)[1]
+    return scores.restrict(models=[scores.models[row] for row in sorted(rows.tolist())])
 
 
 def _near_copies(scores: ScoreMatrix) -> set[str]:

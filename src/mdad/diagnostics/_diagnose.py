@@ -14,7 +14,7 @@ from mdad.diagnostics._information import SubtaskInformation, information
 from mdad.diagnostics._result import ItemDiagnostics
 from mdad.errors import ScoresError
 from mdad.irt import fit
-from mdad.quality import near_pairs
+from mdad.quality import distinct_models
 
 if TYPE_CHECKING:
     from mdad.scores import Aggregate, ScoreMatrix
@@ -59,7 +59,7 @@ def diagnose_items(
     level = check_real("level", level, 0, 1, open_ends=True)
     cleared = scores.complete()
     whole = cleared.scores.sorted()
-    distinct = _distinct(whole)
+    distinct = distinct_models(whole)
     if distinct.n_models < MIN_MODELS or whole.n_items < 3:  # noqa: PLR2004  # item, rest, another
         raise ScoresError(
             f"item diagnostics look at items through models that differ: {MIN_MODELS} such models "
@@ -94,19 +94,6 @@ def diagnose_items(
         simulated=whole.simulated,
         notes=_notes(whole, distinct, cleared.dropped_models, cleared.dropped_items, level),
     )
-
-
-def _distinct(scores: ScoreMatrix) -> ScoreMatrix:
-    """One model of every group of copies and near copies, the first by id."""
-    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415  # slow to import
-
-    alike = near_pairs(scores)
-    first: dict[bytes, int] = {}
-    for row, answers in enumerate(scores.values):
-        alike[row, first.setdefault((answers + 0).tobytes(), row)] = True
-    _, group = connected_components(alike, directed=False)
-    rows = np.unique(group, return_index=True)[1]
-    return scores.restrict(models=[scores.models[row] for row in sorted(rows.tolist())])
 
 
 def _keys(distinct: ScoreMatrix, values: FloatArray, found: Discrimination, level: float) -> Keys:

@@ -10,7 +10,7 @@ import numpy as np
 from mdad._checks import counted
 from mdad._files import write_atomically
 from mdad.errors import ResultsError, SettingError
-from mdad.report import charts
+from mdad.report import drawing
 from mdad.report.legible import legible
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def items_chart(found: ItemDiagnostics, theme: charts.Theme = charts.DAY) -> alt.LayerChart:
+def items_chart(found: ItemDiagnostics, theme: drawing.Theme = drawing.DAY) -> alt.LayerChart:
     """Item-rest correlation against mean score, one point per item, faults in colour and shape."""
     import altair as alt  # noqa: PLC0415  # slow to import
 
@@ -216,7 +216,7 @@ def items_chart(found: ItemDiagnostics, theme: charts.Theme = charts.DAY) -> alt
     )
     chart = alt.LayerChart(layer=[line, marks])
     words = "Item-rest correlation against mean score, one point per item; faulty items marked."
-    dressed: alt.LayerChart = charts.dressed(chart, theme, words).configure_legend(
+    dressed: alt.LayerChart = drawing.dressed(chart, theme, words).configure_legend(
         orient="top", labelColor=theme.ink, labelFontSize=12, symbolOpacity=1
     )
     return dressed
@@ -255,7 +255,7 @@ def write_items_chart(found: ItemDiagnostics, path: Path) -> Path:
         raise SettingError(f"a chart is written as .svg or .png; got {path.name!r}.")
     chart = items_chart(found)
     if kind == "svg":
-        return _write(path, charts.svg(chart, width=620).encode())
+        return _write(path, drawing.svg(chart, width=620).encode())
     import vl_convert  # noqa: PLC0415  # slow to import
 
     return _write(path, vl_convert.vegalite_to_png(chart.properties(width=620).to_dict(), scale=2))
@@ -283,7 +283,7 @@ def write_items_page(found: ItemDiagnostics, path: Path, count: int = 25) -> Pat
 def items_page(found: ItemDiagnostics, count: int = 25) -> str:
     """The page as text; equal findings give equal text."""
     from mdad._version import __version__  # noqa: PLC0415
-    from mdad.report import html  # noqa: PLC0415  # slow to import
+    from mdad.report import page  # noqa: PLC0415  # slow to import
 
     parts = {
         "To look at first": grave(found, count),
@@ -298,19 +298,15 @@ def items_page(found: ItemDiagnostics, count: int = 25) -> str:
     if len(found.subtasks) > 1:
         lines = subtask_rows(found)
         tables.append({"title": "Subtasks", "columns": SUBTASK_COLUMNS, "rows": lines})
-    text: str = (
-        html.environment()
-        .get_template("items.html")
-        .render(
-            found=found,
-            title=found.name or "the scores",
-            version=__version__,
-            sentences=sentences(found),
-            picture=html.picture("items", items_chart(found, charts.PAGE)),
-            tables=tables,
-            legend=LEGEND,
-            day=charts.DAY,
-            night=charts.NIGHT,
-        )
+    chart = items_chart(found, drawing.PAGE)
+    return page.fill(
+        "items.html",
+        simulated=found.simulated,
+        version=__version__,
+        title=found.name or "the scores",
+        sentences=sentences(found),
+        description=chart.description,
+        picture=page.picture("items", chart),
+        tables=tables,
+        legend=LEGEND,
     )
-    return text
