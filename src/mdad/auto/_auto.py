@@ -39,7 +39,7 @@ LARGE = 400
 """Sizes up to this are tried together, with one preparation; larger ones when they are wanted."""
 
 MOST_RUNS, LEAST_RUNS = 12, 2
-WORK = 2.5e9
+WORK = 5e9
 """Models x items x size x runs of an inner experiment: keeps seven sizes of 300 x 6,012 scores
 below half a minute on one core."""
 
