@@ -15,6 +15,7 @@ LAYERS = [
     "errors _checks _files _rng _threads _cluster",
     "scores _score_parts",
     "storage",
+    "hub",
     "loaders",
     "datasets",
     "exporters _specs microbenchmark",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mdad.auditing import Audit, audit
     from mdad.diagnostics import ItemDiagnostics, diagnose_items
     from mdad.errors import MdadError
+    from mdad.hub import fetch
     from mdad.intervals import Interval
     from mdad.loaders import load
     from mdad.microbenchmark import Microbenchmark
@@ -47,6 +48,7 @@ __all__ = [
     "audit",
     "compare",
     "datasets",
+    "fetch",
     "figures",
     "diagnose_items",
     "load",
@@ -67,6 +69,7 @@ _WHERE = {
     "ScoreMatrix": "mdad.scores",
     "audit": "mdad.auditing",
     "compare": "mdad.verdicts",
+    "fetch": "mdad.hub",
     "diagnose_items": "mdad.diagnostics",
     "figures": "mdad.plots",
     "load": "mdad.loaders",

@@ -20,7 +20,7 @@ from mdad.cli._common import (
     print_json,
     read_scores,
 )
-from mdad.cli.select import MicroArgument
+from mdad.cli.select import ItemKeyOption, MicroArgument
 from mdad.errors import MdadError, SettingError
 
 COMPARE_EPILOG = "Example: mdad compare micro.json baseline.csv candidate.csv --fail-if-worse"
@@ -59,6 +59,7 @@ def score_command(
     metric: MetricOption = None,
     filter_: FilterOption = None,
     scorer: ScorerOption = None,
+    item_key: ItemKeyOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Estimate full scores from scores on the chosen items, with intervals."""
@@ -67,7 +68,7 @@ def score_command(
 
     made = Microbenchmark.load(micro)
     how = {"orientation": orientation, "format": format_, "metric": metric}
-    how |= {"filter": filter_, "scorer": scorer}
+    how |= {"filter": filter_, "scorer": scorer, "item_key": item_key}
     runs = _runs(made, results, mean_of_trials, how)
     options = {"missing": cast("Any", missing), "extra": cast("Any", extra), "level": level}
     found = [_named(score, made, model, run, **options) for model, run in runs.items()]
@@ -120,6 +121,7 @@ def compare_command(
     metric: MetricOption = None,
     filter_: FilterOption = None,
     scorer: ScorerOption = None,
+    item_key: ItemKeyOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Say which model is better on the full benchmark, and how sure that is.
@@ -137,7 +139,7 @@ def compare_command(
         raise SettingError("--json and --markdown cannot be printed at once.")
     made = Microbenchmark.load(micro)
     how = {"orientation": orientation, "format": format_, "metric": metric}
-    how |= {"filter": filter_, "scorer": scorer}
+    how |= {"filter": filter_, "scorer": scorer, "item_key": item_key}
     runs = _runs(made, results, mean_of_trials, how, names_of(names))
     verdict = compare(
         made,

@@ -29,6 +29,14 @@ SELECT_EPILOG = (
 MicroArgument = Annotated[
     Path, typer.Argument(metavar="MICRO", help="File written by `mdad select`.")
 ]
+ItemKeyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--item-key",
+        help="Logs of lm-evaluation-harness and its leaderboard: what identifies an item, doc_id, "
+        "doc_hash or a field of doc.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -85,6 +93,7 @@ def select_command(
     metric: MetricOption = None,
     filter_: FilterOption = None,
     scorer: ScorerOption = None,
+    item_key: ItemKeyOption = None,
     overwrite: Annotated[bool, typer.Option(help="Replace what is there.")] = False,
 ) -> None:
     """Choose the items of a micro-benchmark and freeze them in a file."""
@@ -125,6 +134,7 @@ def select_command(
             metric=metric,
             filter=filter_,
             scorer=scorer,
+            item_key=item_key,
         )
         if random and method != "random":
             raise SettingError(f"--random and --method {method} contradict each other.")

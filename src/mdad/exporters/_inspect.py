@@ -87,7 +87,6 @@ def snippet(chosen: Chosen, *, task: str | None) -> str:
     hashes = chosen.content_hashes or ("",) * len(pairs)
     ids = dict(zip((sample for _, sample in pairs), hashes, strict=True))
     of_task = f" of {names.pop()}" if names != {""} else ""
-    source = inspect.getsource
     functions = (_inspect_content.content_hash, _inspect_content.plain_text)
     return SNIPPET.format(
         count=counted(len(ids), "sample") + of_task,
@@ -95,7 +94,7 @@ def snippet(chosen: Chosen, *, task: str | None) -> str:
         module="micro_samples",
         chosen=json.dumps(ids, indent=4),
         cut=_inspect_content.CUT,
-        functions="\n\n".join(map(source, functions)),
+        functions="\n\n".join(inspect.getsource(function) for function in functions),
     )
 
 

@@ -40,11 +40,11 @@ def plain_text(text: Any) -> Any:
         return str(text)[:CUT]
     found = []
     for message in text:
-        parts = message.get("content") if isinstance(message, dict) else message
-        role = message.get("role") if isinstance(message, dict) else None
+        whole = message if isinstance(message, dict) else {"content": message}
+        parts = whole.get("content")
         for part in parts if isinstance(parts, list) else [parts]:
-            kind = part.get("type") if isinstance(part, dict) else None
-            said = part.get("text") if kind == "text" else part
-            shown = f"({str(kind).capitalize()})" if kind not in {None, "text"} else str(said)[:CUT]
-            found.append([role, shown])
+            kind = part.get("type", "text") if isinstance(part, dict) else "text"
+            said = part.get("text") if isinstance(part, dict) else part
+            shown = str(said)[:CUT] if kind == "text" else f"({str(kind).capitalize()})"
+            found.append([whole.get("role"), shown])
     return found
