@@ -12,7 +12,7 @@ import mdad
 # From the bottom of the package to its face. Modules of one line may import each other, but not
 # in a circle; a module that is on no line fails the test.
 LAYERS = [
-    "errors _checks _files _rng _threads _cluster",
+    "errors _checks _files _notebook _rng _threads _cluster",
     "scores _score_parts",
     "storage",
     "hub",

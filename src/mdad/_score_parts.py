@@ -9,12 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from mdad._checks import MAX_SHOWN, check_choice, check_known, counted, listed
+from mdad._notebook import MAX_ROWS, shown
 from mdad.errors import ScoresError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import pandas as pd
+
+    from mdad.scores import ScoreMatrix
 
 Kind = Literal["correctness", "graded"]
 PERCENT = 100.0
@@ -249,3 +252,30 @@ def _check_right(
             "the right option has no probability for any model (NaN = there is no such option) "
             f"on the items {listed(items[i] for i in absent)}."
         )
+
+
+def shown_scores(scores: ScoreMatrix) -> str:
+    """A matrix in a notebook; scores in their own unit."""
+    title = scores.name or "ScoreMatrix"
+    low, high = scores.score_range
+    facts = [
+        (
+            f"{counted(scores.n_models, 'model')} x {counted(scores.n_items, 'item')}, "
+            f"{scores.kind}, scores from {low:g} to {high:g}, "
+            f"{counted(scores.n_missing, 'missing cell')}"
+        )
+    ]
+    values = scores.values[:MAX_ROWS].astype(np.float64)
+    scored = ~np.isnan(values)
+    means = np.where(scored, values, 0).sum(axis=1) / np.maximum(scored.sum(axis=1), 1)
+    rows = [
+        (model, f"{number:,}", f"{mean:.3f}" if number else "-")
+        for model, number, mean in zip(
+            scores.models[:MAX_ROWS], scored.sum(axis=1).tolist(), means.tolist(), strict=True
+        )
+    ]
+    simulated = " (simulated)" if scores.simulated else ""
+    left = scores.n_models - len(rows)
+    more = [f"and {counted(left, 'further model')}"] if left else []
+    head = ("model", "items scored", "mean score")
+    return shown(title + simulated, [*facts, *more], head, rows)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mdad import measures
 from mdad._checks import check_real, counted
+from mdad._notebook import shown
 from mdad._several import check_each, load_splits, run_each, save_splits, split_kinds
 from mdad.errors import SettingError
 from mdad.experiment import MIN_TARGET, Experiment
+from mdad.intervals import Interval
 from mdad.report.summary import summarize
 from mdad.runner import run_experiment
 
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mdad.experiment import SplitKind, SubtaskMode
-    from mdad.intervals import Interval
     from mdad.measures import Rule, Ties
     from mdad.methods import Form
     from mdad.report.summary import AuditSummary
@@ -53,6 +55,33 @@ class Audit:
     def splits(self) -> dict[str, Audit]:
         """An audit of each split alone, by its name."""
         return {part.experiment.split: Audit(part) for part in (self.results, *self.further)}
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the MDAD of every method and size, in the unit of the scores."""
+        facts = self.results.spec.scores
+        table = self.mdad(interval=Interval(n_resamples=0))
+        rows = [
+            (
+                row.method,
+                *([row.split] if self.further else []),
+                f"{row.size:,}",
+                row.items,
+                "not reached" if math.isnan(row.mdad) else f"{row.mdad:.4g}",
+                f"{row.unresolved:.0%}",
+            )
+            for row in cast("Any", table).itertuples()
+        ]
+        middle = ("split", "items", "item set") if self.further else ("items", "item set")
+        simulated = " (simulated)" if facts.simulated else ""
+        said = [
+            (
+                f"{counted(facts.n_models, 'model')} x {counted(facts.n_items, 'item')}, "
+                f"{counted(self.results.experiment.runs, 'run')} of each split: "
+                f"{', '.join(self.splits)}; report('audit.html') shows everything"
+            )
+        ]
+        head = ("method", *middle, "MDAD", "pairs closer")
+        return shown(f"Audit of {facts.name or 'score matrix'}{simulated}", said, head, rows)
 
     def _table(
         self, measure: Callable[..., pd.DataFrame], *args: Any, **settings: Any

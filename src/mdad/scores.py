@@ -27,6 +27,7 @@ from mdad._score_parts import (
     labels_of,
     numbers,
     options_of,
+    shown_scores,
     unique_ids,
 )
 from mdad.errors import ScoresError
@@ -153,6 +154,10 @@ class ScoreMatrix:
     def _replace(self, **fields: Any) -> ScoreMatrix:
         kept = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return ScoreMatrix._trusted(**{**kept, **fields})
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: size, kind and range, and the first models."""
+        return shown_scores(self)
 
     def __repr__(self) -> str:
         layers = f"{self.kind}{' and probabilities' if self.probabilities is not None else ''}"

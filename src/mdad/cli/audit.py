@@ -30,7 +30,7 @@ from mdad.cli._common import (
     read_scores,
     shares_of,
 )
-from mdad.errors import ResultsError
+from mdad.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,6 +147,7 @@ def audit_command(
         Path | None,
         typer.Option(help="Folder for results, summary.json and report.html; resumes there."),
     ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the HTML report to this file.")] = None,
     json_: JsonOption = False,
 ) -> None:
     """Measure the MDAD of micro-benchmarks: how far apart two models must be.
@@ -196,10 +197,15 @@ def audit_command(
         "scheduler": scheduler,
         "memory": memory,
     }
+    audits = list(_audits(given, preset, scores, max_missing, out))
+    if report is not None and len(audits) > 1:
+        raise SettingError("--report is of one audit; of several --out keeps a report each.")
     done = [
         _one(scores, {**settings, **how}, measured, place, quiet=json_)
-        for place, settings in _audits(given, preset, scores, max_missing, out)
+        for place, settings in audits
     ]
+    if report is not None:
+        _write_report(done[0], report, quiet=json_)
     if json_:
         # One audit is one document, several are a list of them.
         documents = [summary.to_dict() for summary in done]
@@ -258,6 +264,14 @@ def _one(
     return summary
 
 
+def _write_report(summary: AuditSummary, path: Path, *, quiet: bool) -> None:
+    from mdad.report.html import write_html  # noqa: PLC0415  # slow to import
+
+    written = write_html(summary, path)
+    if not quiet:
+        typer.echo(f"Report: {written}")
+
+
 def _targets(option: str | None, scores: ScoreMatrix) -> tuple[str, ...]:
     """Target models: ids, @FILE or /REGEX/."""
     from mdad.auditing import matching  # noqa: PLC0415  # slow to import
@@ -279,16 +293,10 @@ def _choice(name: str, value: str, choices: tuple[str, ...]) -> str:
 
 def keep(summary: AuditSummary, out: Path) -> Path:
     """Write summary.json and report.html beside the results; return the report's path."""
-    import msgspec  # noqa: PLC0415  # only needed here
-
-    from mdad._files import write_atomically  # noqa: PLC0415
     from mdad.report.html import write_html  # noqa: PLC0415  # slow to import
+    from mdad.report.kept import keep_summary  # noqa: PLC0415
 
-    document = msgspec.json.format(msgspec.json.encode(summary.to_dict()), indent=2)
-    try:
-        write_atomically(out / "summary.json", document + b"\n")
-    except OSError as error:
-        raise ResultsError(f"cannot write the summary to {out}: {error.strerror}.") from None
+    keep_summary(summary, out)
     return write_html(summary, out / "report.html")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -83,6 +84,7 @@ def plan_command(
     budget: Annotated[float | None, typer.Option(help="What may be spent.")] = None,
     orientation: OrientationOption = None,
     format_: FormatOption = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")] = None,
     json_: JsonOption = False,
 ) -> None:
     """Say how many items tell two models apart, or how far apart they must be.
@@ -110,10 +112,16 @@ def plan_command(
         budget=budget,
         **known["scores"] if file else {"score_range": score_range},
     )
+    if report is not None:
+        from mdad.report.planned import write_plan  # noqa: PLC0415  # slow to import
+
+        write_plan(found, report)
     if json_:
         print_json(found.to_dict())
         return
     _show(found)
+    if report is not None:
+        typer.echo(f"Report: {report}")
 
 
 def _known(

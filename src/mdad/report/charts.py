@@ -40,6 +40,7 @@ __all__ = [
     "curve_chart",
     "dressed",
     "mdad_chart",
+    "size_axis",
     "splits_chart",
     "svg",
     "trend_chart",
@@ -111,7 +112,7 @@ def _lines_base(sizes: Sequence[int], theme: Theme, *, named: bool) -> alt.Chart
     import altair as alt  # noqa: PLC0415  # slow to import
 
     base = alt.Chart().encode(
-        _size_axis(sizes, named=named),
+        size_axis(sizes, named=named),
         alt.Color("color:O", legend=None).scale(
             domain=list(range(len(theme.lines))), range=list(theme.lines)
         ),
@@ -120,7 +121,7 @@ def _lines_base(sizes: Sequence[int], theme: Theme, *, named: bool) -> alt.Chart
     return base.transform_filter("indexof(hidden, datum.number) < 0")
 
 
-def _size_axis(sizes: Sequence[int], *, named: bool) -> alt.X:
+def size_axis(sizes: Sequence[int], *, named: bool) -> alt.X:
     """The axis of the sizes; it goes on where lines are named beside their end."""
     import altair as alt  # noqa: PLC0415  # slow to import
 
@@ -207,7 +208,7 @@ def splits_chart(
     sizes = summary.spec["experiment"]["sizes"]
     tops = [axis_top(part.rows) for part in summary.splits]
     base = alt.Chart().encode(
-        _size_axis(sizes, named=True),
+        size_axis(sizes, named=True),
         alt.Color("split:N", legend=None).scale(
             domain=kinds, range=list(theme.lines[: len(kinds)])
         ),

@@ -92,7 +92,7 @@ def svg(chart: alt.LayerChart | dict[str, Any], *, width: int = 460) -> str:
 
 
 def dashes(
-    field: str, values: Iterable[Any], patterns: Sequence[tuple[int, int]]
+    field: str, values: Iterable[Any], patterns: Sequence[tuple[int, ...]]
 ) -> alt.StrokeDash:
     """Patterns of dashes for the values of a field."""
     import altair as alt  # noqa: PLC0415  # slow to import

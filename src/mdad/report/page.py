@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from mdad._files import write_atomically
@@ -96,7 +97,10 @@ def _small(text: str, estimate: Estimate) -> Any:
     return markup("") if none else markup(f' <span class="range">{text}</span>')
 
 
-def picture(name: str, chart: alt.LayerChart | dict[str, Any]) -> Any:
+def picture(name: str, chart: alt.LayerChart | dict[str, Any], *, width: int = 460) -> Any:
     """The chart as SVG for inside a page, where ids must not meet those of another chart."""
-    text = drawing.svg(chart).replace('id="', f'id="{name}-').replace("url(#", f"url(#{name}-")
-    return markup(text)
+    made = chart if isinstance(chart, dict) else drawing.specification(chart)
+    text = drawing.svg(made, width=width)
+    text = text.replace('id="', f'id="{name}-').replace("url(#", f"url(#{name}-")
+    label = escape(str(made["description"]))
+    return markup(text.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1))

@@ -89,7 +89,8 @@ PAIR_HEAD = (
 )
 
 
-def _pair_cells(pair: PairVerdict, point: float) -> list[str]:
+def pair_cells(pair: PairVerdict, point: float) -> list[str]:
+    """The cells of a pair under ``PAIR_HEAD``, without its name."""
     test = "-" if pair.mcnemar is None else f"{pair.mcnemar:.3g}"
     return [
         f"{pair.gap / point:+.1f}",
@@ -124,7 +125,7 @@ def render_verdict(verdict: Verdict, low: float, console: Console) -> None:
 
 def _details(pair: PairVerdict, point: float) -> str:
     """Everything known of a pair, in one line."""
-    gap, ends, better, unseen, counts, test = _pair_cells(pair, point)
+    gap, ends, better, unseen, counts, test = pair_cells(pair, point)
     return (
         f"{pair.a} against {pair.b}: {gap} points ({ends}); probability that the first is better "
         f"{better}, on unseen items of the kind {unseen}; wins/ties/losses {counts}; McNemar "
@@ -149,7 +150,7 @@ def to_markdown(verdict: Verdict, low: float) -> str:
     lines += _table(HEAD, _rows(verdict, low))
     if len(verdict.pairs) <= MAX_PAIRS:
         lines += ["", "<details><summary>Pairs</summary>", ""]
-        rows = ([f"{p.a} - {p.b}", *_pair_cells(p, verdict.point)] for p in verdict.pairs)
+        rows = ([f"{p.a} - {p.b}", *pair_cells(p, verdict.point)] for p in verdict.pairs)
         lines += [*_table(PAIR_HEAD, rows), "", "</details>"]
     lines += ["", *(f"- {_cell(line)}" for line in scope(verdict))]
     return "\n".join(lines) + "\n"

@@ -16,6 +16,8 @@
   for (const [name, chart] of Object.entries(JSON.parse(await unpacked("charts")))) {
     // The drawing stays in place until its live chart is ready, and for good when that fails.
     const place = document.createElement("div");
+    // What a chart says is in its label and in the tables; its marks say nothing one by one.
+    place.setAttribute("aria-hidden", "true");
     byId(name).append(place);
     try {
       views[name] = (await vegaEmbed(place, chart, options)).view;
