@@ -17,6 +17,7 @@ import msgspec
 
 from mdad._checks import counted, listed
 from mdad._files import write_atomically
+from mdad._notebook import shown
 from mdad._version import __version__
 from mdad.errors import FormatError
 from mdad.exporters import export
@@ -148,6 +149,21 @@ class Microbenchmark:
             total = math.fsum(self.weights)
             if not all(map(math.isfinite, self.weights)) or abs(total - 1) > WEIGHT_TOLERANCE:
                 raise FormatError(f"weights must be finite and sum to 1; they sum to {total:g}.")
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what was chosen how, and the first items."""
+        whole, made = self.benchmark, self.made
+        weights = self.weights or [1 / len(self.items)] * len(self.items)
+        facts = [
+            (
+                f"{counted(len(self.items), 'item')} of the {whole.n_items:,} of "
+                f"{whole.name or 'the benchmark'}{' (simulated)' if whole.simulated else ''}"
+            ),
+            f"chosen by {made.method}, seed {made.seed}, mdad {made.mdad_version}",
+        ]
+        pairs = zip(self.items, weights, strict=True)
+        rows = [(item, f"{weight:.4g}") for item, weight in pairs]
+        return shown("Microbenchmark", facts, ("item", "weight"), rows)
 
     @property
     def size(self) -> int:

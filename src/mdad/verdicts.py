@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from mdad._checks import check_real, counted, listed
 from mdad._moments import excess_kurtosis
+from mdad._notebook import shown
 from mdad._runs import Extra, Missing, Runs, values_of
 from mdad.errors import ScoresError
 from mdad.paired import Paired, full_score_interval, items_to_decide, paired_interval
@@ -141,6 +142,29 @@ class Verdict:
     n_items: int
     point: float
     notes: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: models best first, in the unit of the scores."""
+        scores = {score.model: score for score in self.scores}
+        decided = sum(pair.better is not None for pair in self.pairs)
+        facts = [
+            (
+                f"{decided} of {counted(len(self.pairs), 'pair')} decided with probability "
+                f"{self.confidence:g}, on {counted(self.n, 'item')}"
+            )
+        ]
+        rows = [
+            (
+                place.model,
+                f"{scores[place.model].value:.4g}",
+                f"{scores[place.model].low:.4g} to {scores[place.model].high:.4g}",
+                f"{place.rank_low} to {place.rank_high}",
+                str(place.tier),
+            )
+            for place in self.ranking
+        ]
+        head = ("model", "full score", "interval", "ranks possible", "tier")
+        return shown("Verdict", facts, head, rows)
 
     def pair(self, a: str, b: str) -> PairVerdict:
         """The verdict on two models, as seen from ``a``.

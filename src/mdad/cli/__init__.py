@@ -19,6 +19,7 @@ from mdad.cli import (
     items,
     load,
     plan,
+    report,
     reproduce,
     select,
 )
@@ -40,7 +41,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (demo, fetch, load, audit, plan, select, compare, items, figures, reproduce, data):
+for module in (
+    demo,
+    fetch,
+    load,
+    audit,
+    report,
+    plan,
+    select,
+    compare,
+    items,
+    figures,
+    reproduce,
+    data,
+):
     module.register(app)
 
 

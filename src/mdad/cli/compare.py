@@ -122,6 +122,7 @@ def compare_command(
     filter_: FilterOption = None,
     scorer: ScorerOption = None,
     item_key: ItemKeyOption = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")] = None,
     json_: JsonOption = False,
 ) -> None:
     """Say which model is better on the full benchmark, and how sure that is.
@@ -149,12 +150,18 @@ def compare_command(
         confidence=confidence,
     )
     low = made.benchmark.score_range[0]
+    if report is not None:
+        from mdad.report.comparison import write_comparison  # noqa: PLC0415  # slow to import
+
+        write_comparison(verdict, made, report)
     if json_:
         print_json(asdict(verdict))
     elif markdown:
         typer.echo(to_markdown(verdict, low), nl=False)
     else:
         render_verdict(verdict, low, console())
+        if report is not None:
+            typer.echo(f"Report: {report}")
     _gate(verdict, fail_if_worse, None if margin is None else margin * made.point)
 
 
