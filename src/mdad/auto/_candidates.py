@@ -51,9 +51,7 @@ def random_family() -> list[Method]:
 def learned(size: int, inner: Inner) -> list[Method]:
     """Methods that learn from the source models, those to be preferred first.
 
-    They are few: each one more is a chance more to lead by luck alone. At the frontier a design
-    for the best models comes first, and two for all models after it; no inner experiment is quite
-    at the frontier, so what is made for it has the benefit of doubt.
+    They are few: each one more is a chance more to lead by luck alone.
 
     Parameters
     ----------
@@ -64,8 +62,8 @@ def learned(size: int, inner: Inner) -> list[Method]:
     closer, factors = replace(near, neighbours=0.5), Covariance(form="factor")
     if inner.split == "frontier":
         return [
-            _designed("c-optimal, neighbours 0.5, focus top", replace(closer, focus="top")),
             _designed("c-optimal, neighbours 1", near),
+            _designed("c-optimal, neighbours 0.5, focus top", replace(closer, focus="top")),
             _designed("c-optimal", Covariance(shrinkage=0.1)),
         ]
     methods = [
