@@ -64,11 +64,13 @@ class Built:
     selection : the items
     estimator : fitted to them
     choice : of a method that chooses among others, what it chose; else None
+    method : of such a method, the one it chose; else None
     """
 
     selection: Selection
     estimator: FittedEstimator
     choice: Choice | None = None
+    method: Method | None = None
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ class Auto(Method):
             method, choice = choices[near]
             if method.name not in ready:
                 ready[method.name] = method.prepare(scores, aggregate=aggregate, stream=stream)
-            return replace(ready[method.name](size), choice=choice)
+            return replace(ready[method.name](size), choice=choice, method=method)
 
         return build
 
