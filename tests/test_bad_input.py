@@ -17,14 +17,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import mdad
+from harness_logs import lm_record
 from mdad import loaders, storage
 from mdad.errors import MdadError
+from mdad.microbenchmark import Benchmark, Made, Microbenchmark
 from mdad.scores import ScoreMatrix
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "bad-input.md"
 
 WIDE = "model,q1,q2,q3\na,1,0,1\nb,0,0,1\n"
 LONG = "model,item,score\na,q1,1\na,q2,0\nb,q1,0\nb,q2,1\n"
+MICRO = Microbenchmark(
+    ("quiz/3", "quiz/8"),
+    Benchmark("", 90, "-"),
+    Made("random", 0),
+    content_hashes=("hash-3", "hash-8"),
+)
 MATRIX = ScoreMatrix([[1, 0, 1], [0, 0, 1]], ["a", "b"], ["q1", "q2", "q3"])
 
 
@@ -63,6 +72,27 @@ class Case:
         finally:
             shutil.rmtree(folder)
         return None
+
+
+class Returned(Case):
+    """A run on a micro-benchmark of two items, which is scored."""
+
+    def load(self, folder):
+        """Load it and score it."""
+        return mdad.score(MICRO, super().load(folder))
+
+
+class Asked(Case):
+    """Something to fetch."""
+
+    def load(self, folder):
+        """Ask for it; nothing is asked of the network."""
+        return mdad.fetch(out=folder, **self.options)
+
+
+def returned(name, made, *records, task="quiz"):
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    return Returned(name, made, {f"org__a/samples_{task}.jsonl": text})
 
 
 def wide(name, made, contents, **options):
@@ -400,6 +430,37 @@ CASES = (
     wide("a delimiter of two characters", "delimiter=', '", WIDE, delimiter=", "),
     long("a column that is not there", "columns={'score': 'acc'}", LONG, columns={"score": "acc"}),
     long("a role that is none", "columns={'metric': 'acc'}", LONG, columns={"metric": "acc"}),
+    returned(
+        "a run on an item that says something else now",
+        "a log of lm-evaluation-harness with another doc_hash; scored on a micro-benchmark",
+        lm_record(3),
+        lm_record(8, doc_hash="new"),
+    ),
+    returned(
+        "a run on a data set that was shuffled",
+        "a log whose two documents have changed places; scored on a micro-benchmark",
+        lm_record(3, doc_hash="hash-8"),
+        lm_record(8, doc_hash="hash-3"),
+    ),
+    returned(
+        "a run on another document than the chosen one",
+        "a task of its own that numbers its documents anew; scored on a micro-benchmark",
+        lm_record(0, doc_hash="hash-3"),
+        lm_record(1, doc_hash="new"),
+        task="quiz_micro",
+    ),
+    Asked(
+        "a model to fetch that is no name of the hub",
+        "`mdad.fetch` of models without an organisation",
+        {},
+        {"benchmark": "musr", "models": ["gpt2", "org/model"]},
+    ),
+    Asked(
+        "a benchmark the leaderboard does not have",
+        "`mdad.fetch` of a benchmark with a slip of the pen",
+        {},
+        {"benchmark": "mmlu_pro", "models": ["org/model"]},
+    ),
 )
 
 
@@ -434,8 +495,9 @@ def page():
         "# Input that is refused",
         "",
         (
-            "Nothing is silently dropped, averaged or filled in. This is what `mdad.load` says "
-            f"about {len(CASES)} kinds of input that it does not accept. The page is made by "
+            "Nothing is silently dropped, averaged or filled in. This is what `mdad.load`, and "
+            f"where it is named another call, says about {len(CASES)} kinds of input that it does "
+            "not accept. The page is made by "
             "`tests/test_bad_input.py`."
         ),
     ]
