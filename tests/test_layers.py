@@ -33,6 +33,7 @@ LAYERS = [
     "_frozen _spread crossfit _wishes",
     "experiment presets _shards _backends _memory results runner _several",
     "_content intervals _pairs _reference _rules _tables measures planning paired _runs selecting _calibrated verdicts",
+    "adaptive",
     "plots report",
     "auditing",
     "reproducing",

@@ -21,6 +21,7 @@ from mdad._version import __version__
 
 if TYPE_CHECKING:
     from mdad import datasets
+    from mdad.adaptive import Session
     from mdad.auditing import Audit, audit
     from mdad.diagnostics import ItemDiagnostics, diagnose_items
     from mdad.errors import MdadError
@@ -44,12 +45,13 @@ __all__ = [
     "Microbenchmark",
     "Results",
     "ScoreMatrix",
+    "Session",
     "__version__",
     "audit",
     "compare",
     "datasets",
-    "fetch",
     "figures",
+    "fetch",
     "diagnose_items",
     "load",
     "plan",
@@ -67,6 +69,7 @@ _WHERE = {
     "Microbenchmark": "mdad.microbenchmark",
     "Results": "mdad.results",
     "ScoreMatrix": "mdad.scores",
+    "Session": "mdad.adaptive",
     "audit": "mdad.auditing",
     "compare": "mdad.verdicts",
     "fetch": "mdad.hub",

@@ -10,6 +10,7 @@ import sys
 import typer
 
 from mdad.cli import (
+    adaptive,
     audit,
     compare,
     data,
@@ -50,6 +51,7 @@ for module in (
     plan,
     select,
     compare,
+    adaptive,
     items,
     figures,
     reproduce,

@@ -1,0 +1,9 @@
+"""Adaptive mode: as few items as it takes to tell two models apart, at a stated error rate."""
+
+from __future__ import annotations
+
+from mdad.adaptive._plan import Look
+from mdad.adaptive._session import Decision, Session, by_item
+from mdad.adaptive._start import items_fingerprint, make_setup
+
+__all__ = ["Decision", "Look", "Session", "by_item", "items_fingerprint", "make_setup"]
