@@ -1,10 +1,12 @@
 """Fetching from a hub that stalls, truncates, refuses and loses things."""
 
+import errno
 import gzip
 import json
 import os
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -19,6 +21,7 @@ from mdad.errors import FormatError, SettingError
 from mdad.hub import _again, _budget, fetch
 
 constants = pytest.importorskip("huggingface_hub.constants")
+hub_errors = pytest.importorskip("huggingface_hub.errors")
 
 STAMP, OLD = "2024-06-16T15-03-47.911519", "2024-06-12T01-00-00.000000"
 TASKS = ("leaderboard_musr_murder_mysteries", "leaderboard_musr_team_allocation")
@@ -65,6 +68,16 @@ MODELS = ("org/one", "org/two", "lab/Three-7B")
 
 def get(tmp_path, models=MODELS, **options):
     return fetch(benchmark="musr", models=models, out=tmp_path / "musr", **options)
+
+
+def arguments():
+    """The command as a process of its own."""
+    command = [sys.executable, "-m", "mdad", "fetch", "open-llm-leaderboard"]
+    return [*command, "--benchmark", "musr", "--models", "models.txt"]
+
+
+def environment(hub):
+    return {**os.environ, "HF_ENDPOINT": hub.address, "HF_HUB_OFFLINE": "0"}
 
 
 def files_in(folder):
@@ -169,6 +182,39 @@ def test_broken_off_it_goes_on_and_takes_nothing_half(hub, tmp_path):
     check_whole(tmp_path)
 
 
+def test_stopped_it_ends_at_once(hub, tmp_path):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    hub.faults = {"GET /cdn/open-llm-leaderboard/org__two": ["stall"] * 9}
+    with pytest.raises(KeyboardInterrupt):
+        get(tmp_path, progress=stop)
+    assert not any("org__two/samples" in name for name in files_in(tmp_path / "musr"))
+    hub.faults = {}
+    assert get(tmp_path).missing == ()
+    check_whole(tmp_path)
+
+
+def test_killed_it_leaves_nothing_half(hub, tmp_path):
+    (tmp_path / "models.txt").write_text("\n".join(MODELS))
+    place = f"/cdn/open-llm-leaderboard/org__two-details/org__two/{SAMPLES}"
+    hub.faults = {place: ["stall"]}
+    process = subprocess.Popen(arguments(), cwd=tmp_path, env=environment(hub))
+    while not any(place in request for request in hub.requests):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    for name in files_in(tmp_path / "musr") if (tmp_path / "musr").exists() else ():
+        if name.endswith(".gz"):
+            number = MODELS.index(name.split("/")[0].replace("__", "/")) + 1
+            content = details(MODELS[number - 1], right=number)[name.removesuffix(".gz")]
+            assert gzip.decompress((tmp_path / "musr" / name).read_bytes()) == content
+    assert not any(f"org__two/{SAMPLES}" in name for name in files_in(tmp_path / "musr"))
+    assert get(tmp_path).missing == ()
+    check_whole(tmp_path)
+
+
 def test_models_that_are_gone_are_named_and_the_others_kept(hub, tmp_path):
     hub.repos["open-llm-leaderboard/org__two-details"]["info"]["gated"] = True
     hub.add("open-llm-leaderboard/org__other-details", {"README.md": b"nothing"})
@@ -259,6 +305,45 @@ def test_a_budget_waits_for_what_is_under_way():
     budget.keep(10)
     with budget.room(75, begun=10):  # ten of its bytes are there and counted
         assert budget.used == 25
+
+
+def test_who_does_not_fit_waits_for_who_is_under_way():
+    budget, order = _budget.Budget(100, 0), []
+
+    def second():
+        with budget.room(60):
+            order.append("second")
+
+    with budget.room(60):
+        thread = threading.Thread(target=second)
+        thread.start()
+        thread.join(0.05)
+        order.append("first")
+        budget.keep(10)
+    thread.join()
+    assert order == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), FormatError),
+        (RuntimeError("a mistake of ours"), RuntimeError),
+        (TimeoutError("timed out"), _again.TryLaterError),
+        (hub_errors.LocalEntryNotFoundError("nobody there"), _again.TryLaterError),
+    ],
+)
+def test_what_passes_and_what_does_not(error, said, monkeypatch):
+    monkeypatch.setattr(_again, "PAUSE", 0.0)
+    calls = []
+
+    def call():
+        calls.append(1)
+        raise error
+
+    with pytest.raises(said):
+        _again.attempted(call, _again.Gate(), 3)
+    assert len(calls) == (3 if said is _again.TryLaterError else 1)
 
 
 def test_offline_takes_what_is_there(hub, tmp_path, monkeypatch):
@@ -377,14 +462,13 @@ def test_bad_input_is_one_paragraph(command, tmp_path):
 def test_the_environment_is_honoured_by_a_new_process(hub, tmp_path):
     (tmp_path / "models.txt").write_text("org/one\n")
     found = subprocess.run(
-        [sys.executable, "-m", "mdad", "fetch", "open-llm-leaderboard",
-         "--benchmark", "musr", "--models", "models.txt"],
+        arguments(),
         cwd=tmp_path,
-        env={**os.environ, "HF_ENDPOINT": hub.address, "HF_HUB_OFFLINE": "0"},
+        env=environment(hub),
         capture_output=True,
         text=True,
         check=False,
-    )  # fmt: skip
+    )
     assert (found.returncode, found.stderr) == (0, "")
     check_whole(tmp_path, ("org/one",))
 

@@ -51,15 +51,28 @@ class DamagedError(Exception):
 
 @dataclass
 class Gate:
-    """All downloads wait when the hub asks one of them to."""
+    """All downloads wait when the hub asks one of them to, and end when they are told to."""
 
     opens: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
+    stopped: threading.Event = field(default_factory=threading.Event)
 
     def wait(self) -> None:
-        """Wait until requests are welcome again."""
+        """Wait until requests are welcome again.
+
+        Raises
+        ------
+        TryLaterError
+            when all was stopped.
+        """
         while (left := self.opens - time.monotonic()) > 0:
-            time.sleep(left)
+            self.pause(left)
+        self.pause(0)
+
+    def pause(self, seconds: float) -> None:
+        """Wait so long; errors as of :meth:`wait`."""
+        if self.stopped.wait(seconds):
+            raise TryLaterError("it was stopped")
 
     def close(self, seconds: float) -> None:
         """Let nobody pass for so long."""
@@ -91,6 +104,8 @@ def attempted(
         gate.wait()
         try:
             return call()
+        except TryLaterError:
+            raise
         except Exception as error:
             text = _passing(error)
             number = 1 if reached() > furthest else number + 1
@@ -102,7 +117,7 @@ def attempted(
             if _status(error) == TOO_MANY:
                 gate.close(pause)
             else:
-                time.sleep(pause)
+                gate.pause(pause)
 
 
 def _passing(error: Exception) -> str:

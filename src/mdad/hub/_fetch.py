@@ -182,16 +182,28 @@ def fetch(
             attempts=attempts,
             budget=Budget(max_disk, _size_of(target)),
         )
-        parts = []
-        with ThreadPoolExecutor(workers) as pool:
-            for done, part in enumerate(pool.map(partial(_one, job), names), 1):
-                parts.append(part)
-                if progress is not None:
-                    progress(done, len(names))
+        parts = _all(job, names, workers, progress)
     if not any(part.is_there for part in parts):
         shown = "; ".join(f"{part.model}: {part.reason}" for part in parts[:3])
         raise FormatError(f"none of {counted(len(parts), 'model')} could be fetched: {shown}.")
     return Fetched(target, tuple(parts))
+
+
+def _all(
+    job: _Job, names: list[str], workers: int, progress: Callable[[int, int], None] | None
+) -> list[Part]:
+    """Every model; Ctrl-C does not wait for the files under way."""
+    parts = []
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for done, part in enumerate(pool.map(partial(_one, job), names), 1):
+                parts.append(part)
+                if progress is not None:
+                    progress(done, len(names))
+        except BaseException:
+            job.gate.stopped.set()
+            raise
+    return parts
 
 
 def _checked(models: Sequence[str]) -> list[str]:
@@ -284,7 +296,8 @@ def _file(job: _Job, repo: Repo, file: RemoteFile, staging: Path, target: Path) 
     path = staging / file.name
 
     def call() -> None:
-        pull(repo.address(job.api.endpoint, file), job.headers, path, file.size, job.timeout)
+        address = repo.address(job.api.endpoint, file)
+        pull(address, job.headers, path, file.size, timeout=job.timeout, between=job.gate.wait)
         check(path, size=file.size, sha256=file.sha256, blob=file.blob)
 
     with job.budget.room(file.size, _size_of(staging)):

@@ -14,6 +14,7 @@ from mdad.errors import SettingError
 from mdad.hub._again import DamagedError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from http.client import HTTPMessage
     from pathlib import Path
     from typing import IO
@@ -50,12 +51,21 @@ def check_address(address: str) -> str:
     return address.rstrip("/")
 
 
-def pull(url: str, headers: dict[str, str], target: Path, size: int, timeout: float) -> None:
+def pull(
+    url: str,
+    headers: dict[str, str],
+    target: Path,
+    size: int,
+    *,
+    timeout: float,
+    between: Callable[[], None],
+) -> None:
     """Bring what is missing of a file of so many bytes.
 
     Parameters
     ----------
     timeout : seconds without a byte after which the connection is given up
+    between : called between two pieces; it may raise to stop
 
     Raises
     ------
@@ -72,6 +82,7 @@ def pull(url: str, headers: dict[str, str], target: Path, size: int, timeout: fl
         with target.open("ab" if goes_on else "wb") as stream:
             while piece := answer.read1(CHUNK):
                 stream.write(piece)
+                between()
     found = target.stat().st_size
     if found < size:
         raise DamagedError(f"it broke off after {found:,} of {size:,} bytes")
