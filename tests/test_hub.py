@@ -167,7 +167,7 @@ def test_broken_off_it_goes_on_and_takes_nothing_half(hub, tmp_path):
     hub.faults = {f"GET /cdn/open-llm-leaderboard/org__two-details/org__two/{SAMPLES}": ["garbage"]}
     found = get(tmp_path, attempts=1)
     assert [part.status for part in found.parts] == ["fetched", "failed", "fetched"]
-    assert "arrived with another content than the hub has, 1 times" in found.missing[0].reason
+    assert "arrived with another content than the hub has; 1 attempt" in found.missing[0].reason
     assert found.missing[0].may_come
     assert not any(SAMPLES in name and "org__two" in name for name in files_in(tmp_path / "musr"))
     asked = len(hub.requests)
@@ -224,7 +224,7 @@ def test_models_that_are_gone_are_named_and_the_others_kept(hub, tmp_path):
     assert "HF_TOKEN" in found.parts[2].reason
     assert not any(part.may_come for part in found.missing)
     check_whole(tmp_path, ("org/one",))
-    with pytest.raises(FormatError, match=r"none of 1 model could be fetched: org/never: there"):
+    with pytest.raises(FormatError, match=r"no model could be fetched: org/never: there"):
         get(tmp_path, ["org/never"])
 
 
@@ -261,7 +261,7 @@ def size_of(folder):
 def test_the_disk_budget_holds(tmp_path):
     sizes = [part.size for part in get(tmp_path / "all").parts]
     raw = max(len(content) for content in details("org/one").values())
-    limit = sizes[0] + sizes[1] // 2 + raw + 500  # the state files are small
+    limit = sizes[0] + sizes[1] // 2 + 2 * raw + 500  # the state files are small
     found = get(tmp_path, max_disk=limit, workers=1)
     assert [part.status for part in found.parts] == ["fetched", "fetched", "over-budget"]
     assert size_of(tmp_path / "musr") < limit

@@ -185,7 +185,7 @@ def fetch(
         parts = _all(job, names, workers, progress)
     if not any(part.is_there for part in parts):
         shown = "; ".join(f"{part.model}: {part.reason}" for part in parts[:3])
-        raise FormatError(f"none of {counted(len(parts), 'model')} could be fetched: {shown}.")
+        raise FormatError(f"no model could be fetched: {shown}.")
     return Fetched(target, tuple(parts))
 
 
@@ -264,7 +264,7 @@ def _one(job: _Job, model: str) -> Part:
     except GoneError as error:
         return Part(model, error.reason, str(error))
     except TryLaterError as error:
-        return Part(model, "failed", f"{error}, {job.attempts} times")
+        return Part(model, "failed", f"{error}; {counted(job.attempts, 'attempt')}")
     except OverBudgetError:
         return Part(model, "over-budget", "it does not fit into what the folder may take")
     except OSError as error:
@@ -300,7 +300,9 @@ def _file(job: _Job, repo: Repo, file: RemoteFile, staging: Path, target: Path) 
         pull(address, job.headers, path, file.size, timeout=job.timeout, between=job.gate.wait)
         check(path, size=file.size, sha256=file.sha256, blob=file.blob)
 
-    with job.budget.room(file.size, _size_of(staging)):
+    # Whole and compressed it is there at once, before the whole one goes.
+    needed = 2 * file.size if target.suffix == ".gz" else file.size
+    with job.budget.room(needed, _size_of(staging)):
         try:
             attempted(call, job.gate, job.attempts, lambda: _size_of(path))
             size = keep(path, target)
