@@ -53,7 +53,7 @@ def chromium():
 
 
 @contextmanager
-def opened(browser, path, *, width=1280, dark=False, script=True):
+def opened(browser, path, *, width=1280, dark=False, script=True, ready=True):
     """A page that is shown and ready; fails on a console message or a request for anything else."""
     trouble, requests = [], []
     context = browser.new_context(
@@ -66,7 +66,7 @@ def opened(browser, path, *, width=1280, dark=False, script=True):
     page.on("pageerror", lambda error: trouble.append(str(error)))
     page.on("request", lambda request: requests.append(request.url))
     page.goto(Path(path).as_uri())
-    if script:
+    if script and ready:
         page.wait_for_selector("html[data-ready=true]", timeout=30_000)
     yield page
     context.close()

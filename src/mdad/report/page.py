@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from mdad.report.summary import Estimate
+
+TAG = re.compile(r"<[^>]*>")
+SPOKEN = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
+"""Attributes of drawings that screen readers read."""
 
 __all__ = ["environment", "fill", "markup", "picture", "write_page"]
 
@@ -102,5 +107,7 @@ def picture(name: str, chart: alt.LayerChart | dict[str, Any], *, width: int = 4
     made = chart if isinstance(chart, dict) else drawing.specification(chart)
     text = drawing.svg(made, width=width)
     text = text.replace('id="', f'id="{name}-').replace("url(#", f"url(#{name}-")
+    # One label for all of it: the marks say nothing one by one.
+    text = TAG.sub(lambda tag: SPOKEN.sub("", tag.group()), text)
     label = escape(str(made["description"]))
     return markup(text.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1))
