@@ -126,6 +126,19 @@ def test_with_few_source_models_there_is_no_inner_experiment():
     assert "fewer than 40" in found.choice.reason
 
 
+@pytest.mark.parametrize(("split", "least"), [("random", 40), ("grouped", 40), ("frontier", 100)])
+def test_an_inner_experiment_has_ten_targets_or_more(split, least):
+    inner = Inner("pool", split, "", "micro")
+    assert inner.least == least
+    for n_models, enough in ((least, True), (least - 1, False)):
+        scores = matrix(telling(n_models))
+        target, source = inner._models(scores, Stream(0))
+        assert (len(target) >= 10) == enough
+        assert not set(target.tolist()) & set(source.tolist())
+        found = Known(Auto(split=split), scores, inner, Stream(0)).compared_at(10)
+        assert (found > 0) == enough
+
+
 def test_the_choice_of_a_size_does_not_depend_on_others():
     scores = matrix(telling())
     build = Auto(runs=3).prepare(scores, aggregate="micro", stream=Stream(1))
@@ -144,7 +157,7 @@ def test_all_models_alike_leave_the_fallback():
 @pytest.mark.parametrize("split", ["random", "grouped", "frontier"])
 @pytest.mark.parametrize("aim", ["pool", "ability"])
 def test_the_inner_experiment_is_that_of_the_outer_one(split, aim):
-    scores = matrix(telling(), ["few"] * 12 + ["many"] * 48)
+    scores = matrix(telling(110), ["few"] * 12 + ["many"] * 48)
     method = Auto(aim=aim, runs=2).for_split(split, "")
     assert method == Auto(aim=aim, runs=2, split=split)
     found = built(scores, 8, method)

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Aim", "Auto"]
 
-MIN_MODELS = 40
-"""With fewer source models an inner experiment shows nothing; random-aipw it is."""
-
 GRID = (10, 25, 50, 100, 250, 500, 1000)
 """Sizes candidates are compared at; another size takes the choice of the nearest in ratio."""
 
@@ -59,7 +56,8 @@ class Auto(Method):
     Parameters
     ----------
     name : of the method
-    selector, estimator : what is built without an inner experiment, below 40 source models
+    selector, estimator : what is built without an inner experiment, below 40 source models (100
+        at the frontier)
     aim : "pool": judged on the pool itself; "ability": items are split too, and candidates are
         judged on items that they could not choose
     split, groups : how targets will be split from sources
@@ -111,7 +109,8 @@ class Auto(Method):
     def _choose(self, size: int, known: Known) -> tuple[Method, Choice]:
         fallback = Drawn("random-aipw", self.selector, self.estimator)
         if not size:
-            reason = f"no inner experiment: fewer than {MIN_MODELS} source models, or all items."
+            least = known.inner.least
+            reason = f"no inner experiment: fewer than {least} source models, or all items."
             return fallback, Choice(fallback.name, 0, 0, (), reason)
         try:
             found = known.evidence(size)
@@ -148,7 +147,7 @@ class Known:
 
     def compared_at(self, size: int) -> int:
         """Size at which candidates are compared for this one; 0 = not at all."""
-        if self.scores.n_models < MIN_MODELS or size == self.scores.n_items or not self.marks:
+        if self.scores.n_models < self.inner.least or size == self.scores.n_items or not self.marks:
             return 0
         return min(self.marks, key=lambda mark: abs(np.log(mark / size)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -26,7 +27,7 @@ Aim = Literal["pool", "ability"]
 
 TARGET_SHARE, MIN_TARGET, MAX_TARGET = 4, 10, 75
 """A quarter of the source models are inner targets: more would starve the designs, fewer tell
-little."""
+little, and fewer than ten nothing."""
 
 FRONTIER_SHARE = 8
 """At the frontier an eighth: the wider the top, the less it is like models above all sources."""
@@ -91,6 +92,17 @@ class Inner:
     groups: str
     aggregate: Aggregate
 
+    @property
+    def shares(self) -> tuple[float, int]:
+        """Share of the models in an inner run, and of them one in how many is a target."""
+        return (KEPT, FRONTIER_SHARE) if self.split == "frontier" else (1.0, TARGET_SHARE)
+
+    @property
+    def least(self) -> int:
+        """Source models without which there are too few inner targets to tell anything."""
+        kept, share = self.shares
+        return math.ceil(MIN_TARGET * share / kept)
+
     def most(self, scores: ScoreMatrix) -> int:
         """Largest size that candidates can be compared at."""
         if self.aim == "pool":
@@ -143,13 +155,12 @@ class Inner:
 
     def _models(self, scores: ScoreMatrix, stream: Stream) -> tuple[IntArray, IntArray]:
         """Positions of inner targets and inner sources."""
-        share, kept = TARGET_SHARE, np.arange(scores.n_models)
-        if self.split == "frontier":
-            share = FRONTIER_SHARE
+        (some, share), kept = self.shares, np.arange(scores.n_models)
+        if some < 1:
             order = stream.child("kept").rng().permutation(scores.n_models)
-            kept = np.sort(order[: int(KEPT * scores.n_models)])
+            kept = np.sort(order[: int(some * scores.n_models)])
         part = scores.restrict(models=[scores.models[i] for i in kept.tolist()])
-        n_target = min(MAX_TARGET, max(MIN_TARGET, len(kept) // share))
+        n_target = min(MAX_TARGET, len(kept) // share)
         target, source = draw_models(
             part,
             n_source=len(kept) - n_target,
