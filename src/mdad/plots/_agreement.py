@@ -9,7 +9,7 @@ from mdad.plots._axes import Axis, sizes_axis
 from mdad.plots._figure import LeftOut, Sketch
 from mdad.plots._numbers import END, finite, nearest
 from mdad.plots._panels import below, beside, lines
-from mdad.plots._style import DOUBLE, SINGLE, series_of
+from mdad.plots._style import DOUBLE, SINGLE, cut, series_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,11 +89,11 @@ def _gap_axis(end: float, *, title: bool = True) -> Axis:
     return Axis(GAP if title else (), 0, end, ticks=ticks)
 
 
-def _share_axis(rows: Sequence[dict[str, Any]], name: str) -> Axis:
+def _share_axis(rows: Sequence[dict[str, Any]], *title: str) -> Axis:
     """Of agreement: up to 1, from a tenth at or below the lowest value."""
     low = math.floor(min([*finite(rows), 0.5]) * 10) / 10
     ticks = tuple(round(i / 10, 1) for i in range(int(low * 10), 11) if (10 - i) % 2 == 0)
-    return Axis((name,), low, 1.005, ticks=ticks, form=".1f")
+    return Axis(title, low, 1.005, ticks=ticks, form=".1f")
 
 
 def tau_and_agreement(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch | LeftOut:
@@ -252,7 +252,9 @@ def _benchmark_row(one: Benchmark, numbers: Numbers, inner: float, *, last: bool
     series, sizes = series_of(list(by)), sizes_in(by)
     shown = nearest(sizes, (10, 25, 50, 100, 250))
     curves = {size: _agreements(numbers, by, size) for size in shown}
-    y = _share_axis([row for rows in curves.values() for row in rows], f"{one.name}: agreement")
+    y = _share_axis(
+        [row for rows in curves.values() for row in rows], cut(one.name, 16), "agreement"
+    )
     each = inner / (5 + WIDER)
     panels = [
         lines(

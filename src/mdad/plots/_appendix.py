@@ -9,7 +9,7 @@ from mdad.plots._axes import Axis, sizes_axis
 from mdad.plots._figure import LeftOut, Sketch
 from mdad.plots._grids import HEIGHT, measure_axis, measure_rows
 from mdad.plots._panels import Rows, below, beside, lines
-from mdad.plots._style import DOUBLE, Series, series_of
+from mdad.plots._style import DOUBLE, Series, cut, series_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,10 +46,11 @@ def _levels_row(
     data = [mdad_rows(numbers, by, threshold=level, band=False) for level in levels]
     y = mdad_axis([row for rows in data for row in rows])
     x = sizes_axis(sizes_in(by), one.pool, title=last)
+    words = (cut(one.name, 16), "MDAD (points)")
     return beside(
         [
             lines(rows, series_of(list(by)), x,
-                  y.retitled(f"{one.name}: MDAD") if i == 0 else y.hidden(), (each, HEIGHT),
+                  y.retitled(*words) if i == 0 else y.hidden(), (each, HEIGHT),
                   title=f"agreement {level:g}", labels=i == len(levels) - 1)
             for i, (level, rows) in enumerate(zip(levels, data, strict=True))
         ]

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from mdad.plots._axes import Axis, Spec
-from mdad.plots._style import TEXT
+from mdad.plots._style import TEXT, cut
 from mdad.report.drawing import DAY
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ __all__ = ["Rows", "bars", "below", "beside", "lines"]
 
 BETWEEN = 11.5
 """Pixels between the names of two lines."""
+
+LETTER = 5.9
+"""Pixels that a letter of a title takes."""
 
 PALE = "#9aa5b1"
 ROUNDING = 1e-9
@@ -84,7 +87,7 @@ def lines(
 def _sized(layers: list[Spec], data: Rows, size: tuple[float, float], title: str) -> Spec:
     """Layers as a panel with its title; a title of the drawing library moves with the axes."""
     if title:
-        layers = [*layers, _title(title)]
+        layers = [*layers, _title(cut(title, max(8, int(size[0] / LETTER))))]
     return {
         "width": max(size[0], SLIMMEST),
         "height": size[1],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mdad._checks import listed
 from mdad.errors import ResultsError, SettingError
+from mdad.plots._style import cut
 from mdad.presets import PAPER_METHODS
 from mdad.results import Results
 
@@ -118,7 +119,7 @@ def benchmarks_of(labelled: Iterable[tuple[str, Results]]) -> list[Benchmark]:
     benchmarks = []
     for group in by_data.values():
         facts = group[0][1].spec.scores
-        name = pretty(facts.name)
+        name = cut(pretty(facts.name))
         names[name] = names.get(name, 0) + 1
         if names[name] > 1:
             name = f"{name} ({names[name]})"

@@ -79,7 +79,7 @@ def series_of(methods: Sequence[str]) -> list[Series]:
     return found + [
         Series(
             method,
-            shown(method),
+            cut(method),
             _OTHERS[i % len(_OTHERS)],
             _DASHES[i // len(_OTHERS) % len(_DASHES)],
             _SHAPES[i % len(_SHAPES)],
@@ -95,7 +95,7 @@ def plain_series(keys: Sequence[str], names: Sequence[str]) -> list[Series]:
     return [
         Series(
             key,
-            shown(name),
+            cut(name),
             colours[i % len(colours)],
             _DASHES[i % len(_DASHES)],
             shapes[i % len(shapes)],
@@ -110,12 +110,12 @@ def ordered_series(keys: Sequence[str], names: Sequence[str]) -> list[Series]:
     dashes = (DOTTED, DASHED, SOLID)
     last = len(shades) - len(keys)
     return [
-        Series(key, shown(name), shades[max(i + last, 0)], dashes[max(i + last, 0)])
+        Series(key, cut(name), shades[max(i + last, 0)], dashes[max(i + last, 0)])
         for i, (key, name) in enumerate(zip(keys, names, strict=True))
     ]
 
 
-def shown(name: str, length: int = NAME_LENGTH) -> str:
+def cut(name: str, length: int = NAME_LENGTH) -> str:
     """A name for a figure: legible, and cut in its middle when it is long."""
     text = legible(name)
     if len(text) <= length:
@@ -177,14 +177,19 @@ def fitted(build: Callable[[float], dict[str, Any]], width: float, *, simulated:
     -----
     How much axes and names take is known only once they are drawn.
     """
-    inner = 0.72 * width
+    inner, slope = 0.72 * width, 1.0
+    before: tuple[float, float] | None = None
     text = ""
-    for _ in range(6):
+    for _ in range(8):
         text = drawn(dressed(build(inner), simulated=simulated))
-        over = width_of(text) - width
-        if -SLACK <= over <= 0:
+        reached = width_of(text)
+        if -SLACK <= reached - width <= 0:
             break
-        inner -= over + SLACK / 2
+        if before is not None and abs(inner - before[0]) > 1:
+            # Where rows have unlike numbers of panels the widest takes a part of the width only.
+            slope = min(max((reached - before[1]) / (inner - before[0]), 0.3), 1.0)
+        before = inner, reached
+        inner = max(inner - (reached - width + SLACK / 2) / slope, 1.0)
     return text
 
 
@@ -215,11 +220,20 @@ def encoded(svg: str, form: str) -> bytes:
     import vl_convert  # noqa: PLC0415  # slow to import
 
     if form == "pdf":
-        # A pixel is drawn as a point, which is a 72nd of an inch.
-        pdf: bytes = vl_convert.svg_to_pdf(svg, scale=72 / 96)
+        pdf: bytes = vl_convert.svg_to_pdf(_in_points(svg))
         return pdf
     if form == "png":
         # The density counts from 72 to the inch.
         png: bytes = vl_convert.svg_to_png(svg, scale=72 / 96, ppi=PNG_DENSITY)
         return png
     return svg.encode()
+
+
+def _in_points(svg: str) -> str:
+    """The same drawing with its size in 72nds of an inch: in a PDF a pixel is a point."""
+    return re.sub(
+        r'\b(width|height)="([\d.]+)"',
+        lambda found: f'{found[1]}="{float(found[2]) * 72 / 96:.2f}"',
+        svg,
+        count=2,
+    )
