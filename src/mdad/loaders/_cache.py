@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from mdad.loaders._log_files import Tree
 
+FORM = 2
+"""Another number when loaders of one version come to find more in the same files."""
+
 KEEP = 32
 WORTH = 1 << 20
 """Bytes of logs below which reading them is as quick as looking for an entry."""
@@ -62,7 +65,7 @@ def key_of(tree: Tree, format: str, options: Mapping[str, Any]) -> str:  # noqa:
     root = tree.root.resolve()
     named = [Path(value) for value in options.values() if isinstance(value, str | os.PathLike)]
     states = [(path.stat().st_size, path.stat().st_mtime_ns) for path in named if path.is_file()]
-    said = repr((__version__, format, str(root), sorted(options.items()), states))
+    said = repr((__version__, FORM, format, str(root), sorted(options.items()), states))
     digest.update(said.encode(errors="surrogateescape"))
     for path in tree.files:
         state = path.stat()
