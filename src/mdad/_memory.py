@@ -38,23 +38,51 @@ class Needs:
     Parameters
     ----------
     cell : for each source model x seen item
-    pair : for each pair of seen items, up to ``pairs`` bytes in all
-    pairs : where the method stops growing with the pairs, as by clustering a sample
+    chosen : for each seen item x item of the largest size
+    pair : for each pair of seen items
+    option : for each source model x seen item x option
     """
 
     cell: float
+    chosen: float = 0
     pair: float = 0
-    pairs: float = 5 << 29
+    option: float = 0
 
-    def of(self, n_source: int, pool: int) -> float:
-        """Bytes for so many source models and seen items."""
-        return self.cell * n_source * pool + min(self.pair * pool**2, self.pairs)
+    def of(self, n_source: int, pool: int, size: int, n_options: int = 0) -> float:
+        """Bytes for so many source models, seen items, items to choose, and options."""
+        cells = n_source * pool * (self.cell + self.option * n_options)
+        return cells + self.chosen * size * pool + min(self.pair * pool**2, PAIRS)
 
 
+PAIRS = 3 << 30
+"""Above 2 GiB of distances a sample of the items is clustered; with what is made of them."""
+
+_ANCHORS = Needs(16, pair=7)
+_IRT = Needs(36)
 NEEDS = {
     "random": Needs(1),
+    "random-subtasks-equal": Needs(1),
+    "random-subtasks-proportional": Needs(1),
+    "stratified-confidence": Needs(8),
+    "diversity": Needs(24, chosen=26),
+    "anchor-points": _ANCHORS,
+    "anchor-points-predictor": Needs(16, pair=8, option=36),
+    "anchor-ridge": _ANCHORS,
+    "tinybenchmarks": _IRT,
+    "tinybenchmarks-pirt": _IRT,
+    "tinybenchmarks-gpirt": _IRT,
+    "irt-information": _IRT,
+    "c-optimal": Needs(36),
+    "c-optimal-factor": Needs(28),
+    "random-ridge": Needs(12),
+    "random-aipw": Needs(40),
+    "mrmr-ridge": Needs(20),
+    "mrmr-kernel-ridge": Needs(20),
+    "lasso": Needs(80, chosen=24),
+    "auto": Needs(64, pair=7),
+    "auto-ability": Needs(64, pair=7),
 }
-UNKNOWN = Needs(64)
+UNKNOWN = Needs(64, chosen=16)
 """Taken for methods of other packages."""
 
 
@@ -113,7 +141,9 @@ def memory_plan(
     per_cell = sum(cells) / scores.values.size
     n_source, n_target = experiment.n_source or 0, experiment.n_target or 0
     pool = n_seen(scores, experiment.seen)
-    needs = {name: NEEDS.get(name, UNKNOWN).of(n_source, pool) for name in experiment.methods}
+    options = scores.option_probabilities
+    numbers = n_source, pool, max(experiment.sizes), 0 if options is None else options.shape[2]
+    needs = {name: NEEDS.get(name, UNKNOWN).of(*numbers) for name in experiment.methods}
     largest = max(needs, key=needs.__getitem__)
     split = per_cell * (n_source * pool + 3 * n_target * scores.n_items)
     run = needs[largest] + split + PER_ITEM * scores.n_items

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from mdad.scores import ScoreMatrix
 
@@ -20,6 +20,8 @@ __all__ = ["Quality", "assess", "copy_groups", "distinct_models", "near_pairs"]
 MAX_DIFFERENT = 0.01
 MIN_SHARED = 0.9
 SAMPLE_ITEMS = 2000
+AT_A_TIME = 4096
+NEIGHBOURS = 256
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,11 @@ def assess(scores: ScoreMatrix) -> Quality:
     """Count copies and dead items of a complete matrix."""
     groups = copy_groups(scores)
     copied = {model for group in groups for model in group}
-    constant = (scores.values == scores.values[:1]).all(axis=0)
-    columns = _groups(scores.values.T[~constant])
+    constant = np.empty(scores.n_items, dtype=bool)
+    for part in _parts(scores.n_items):
+        block = scores.values[:, part]
+        constant[part] = (block == block[:1]).all(axis=0)
+    columns = _groups(_columns(scores.values, constant))
     largest = sorted(groups, key=len, reverse=True)[:5]
     return Quality(
         copied_models=len(copied),
@@ -66,6 +71,16 @@ def copy_groups(scores: ScoreMatrix) -> list[tuple[str, ...]]:
     """Groups of models with identical scores on every item, in alphabetical order."""
     groups = [tuple(scores.models[row] for row in rows) for rows in _groups(scores.values)]
     return sorted(tuple(sorted(group)) for group in groups)
+
+
+def _parts(n: int) -> Iterator[slice]:
+    """Slices of a few thousand: a block of them is a small part of a large matrix."""
+    return (slice(start, min(start + AT_A_TIME, n)) for start in range(0, n, AT_A_TIME))
+
+
+def _columns(values: npt.NDArray[Any], left_out: npt.NDArray[np.bool_]) -> Iterator[np.ndarray]:
+    for part in _parts(values.shape[1]):
+        yield from np.ascontiguousarray(values[:, part].T)[~left_out[part]]
 
 
 def _groups(rows: Iterable[np.ndarray]) -> list[list[int]]:
@@ -87,13 +102,25 @@ def near_pairs(scores: ScoreMatrix) -> npt.NDArray[np.bool_]:
         return np.zeros((scores.n_models, scores.n_models), dtype=bool)
     step = max(1, scores.n_items // SAMPLE_ITEMS)
     right = scores.values[:, ::step].astype(np.float32)
-    wrong = 1 - right
-    both_wrong, both_right = wrong @ wrong.T, right @ right.T
     n_items = right.shape[1]
-    either_wrong = n_items - both_right
-    different = either_wrong - both_wrong
-    near: npt.NDArray[np.bool_] = different <= MAX_DIFFERENT * n_items
-    near &= both_wrong >= MIN_SHARED * either_wrong
+    count = right.sum(axis=1)
+    # Models that differ on few items have almost the same number of right answers: in that order
+    # a model is compared with its neighbours alone, which leaves few of all pairs.
+    order = np.argsort(count, kind="stable")
+    right, count = right[order], count[order]
+    near = np.zeros((len(right), len(right)), dtype=bool)
+    for start in range(0, len(right), NEIGHBOURS):
+        these = slice(start, start + NEIGHBOURS)
+        most = MAX_DIFFERENT * n_items
+        low = int(np.searchsorted(count, count[these][0] - most, side="left"))
+        high = int(np.searchsorted(count, count[these][-1] + most, side="right"))
+        those = slice(low, high)
+        both_right = right[these] @ right[those].T
+        either_right = count[these][:, None] + count[those] - both_right
+        both_wrong, either_wrong = n_items - either_right, n_items - both_right
+        found = either_wrong - both_wrong <= most
+        found &= both_wrong >= MIN_SHARED * either_wrong
+        near[np.ix_(order[these], order[those])] = found
     np.fill_diagonal(near, val=False)
     return near
 
