@@ -151,6 +151,10 @@ def test_audit_select_and_compare_work_from_logs(logs, tmp_path):
         by_task.setdefault(task, []).append(int(number))
     # The two models run on the chosen items alone, as the exported list says.
     exported = json.loads(ran("export", micro, "--to", "lm-eval"))
+    content = exported.pop("mdad:content")["doc_hash"]
+    assert {
+        task: {str(n): f"hash-{n}" for n in numbers} for task, numbers in by_task.items()
+    } == content
     assert {task: sorted(numbers) for task, numbers in by_task.items()} == exported
     for model, good in (("org/x", 1.0), ("org/y", 0.0)):
         for task, numbers in exported.items():
