@@ -231,6 +231,17 @@ def test_leads_are_those_of_a_loop_over_pairs_and_models():
     assert evidence.runs == 4
 
 
+def test_of_a_single_run_no_standard_error_is_known():
+    names = ["random", "new"]
+    found = [[np.zeros(5)], [np.arange(5.0)]]
+    evidence = Evidence(names, [(1.0, tried(names, found))])
+    lead = evidence.lead("new", "random")
+    assert lead.mean == pytest.approx(0.75)
+    assert np.isnan(lead.standard_error)
+    assert lead.error == 0
+    assert evidence.best(1, 1.0)[0] == 1
+
+
 def test_the_standard_error_is_that_of_fresh_models():
     # One method is right, the other has noise: its lead varies with the models that are drawn.
     names, leads, claimed = ["random", "new"], [], []
