@@ -291,7 +291,7 @@ def test_one_model_against_a_reference(sources):
 def test_models_beyond_the_sources_are_named(sources):
     session = Session.new(["x", "y"], scores=sources, design="c-optimal", alpha=0.1)
     found = play(session, {"x": flat(1.0, sources.items), "y": flat(0.0, sources.items)})
-    assert "x, y: outside the range" in found.notes[-1]
+    assert "y: outside the range" in found.notes[-1]
     assert any("simulated" in note for note in found.notes)
 
 
@@ -645,8 +645,8 @@ def test_the_command_asks_and_decides(tmp_path, ids):
     mixed = {"b": {item: values["b"][item] for item in asked[1:]}}
     run(path, "--answers", table(tmp_path / "b.csv", mixed))
     assert run(path).stdout.split() == asked[:1]
-    one = {"b": {asked[0]: values["b"][asked[0]]}}
-    found = run(path, "--answers", table(tmp_path / "c.csv", one), "--items", ids)
+    (tmp_path / "one.json").write_text(json.dumps({asked[0]: {"b": values["b"][asked[0]]}}))
+    found = run(path, "--answers", tmp_path / "one.json", "--items", ids)
     assert found.stdout.startswith("Decided: a is better than b")
     document = json.loads(run(path, "--json").stdout)
     assert (document["status"], document["better"], document["items"]) == ("decided", "a", [])
@@ -673,6 +673,9 @@ def test_the_command_with_scores_and_a_micro_benchmark(tmp_path, sources):
     assert run(other, "--micro", tmp_path / "m.json").stdout.split() == asked
     with pytest.raises(FormatError, match="another benchmark"):
         run(other, "--scores", scores)
+    (tmp_path / "bad.json").write_text("{}}")
+    with pytest.raises(FormatError):
+        run(other, "--answers", tmp_path / "bad.json")
     everything = table(tmp_path / "all.csv", {m: flat(0.5) for m in ("x", "y", "z")})
     with pytest.raises(ScoresError, match="not of this session"):
         run(other, "--answers", everything)
@@ -739,3 +742,32 @@ def test_a_matrix_can_be_told():
 
 def test_it_is_in_the_face_of_the_library():
     assert mdad.Session is Session
+
+
+def share_called(looks, bounds, n_items, discordant, added, step):
+    """Of orders of a pool with as many wins as losses, how many leave the boundaries."""
+    half = discordant // 2
+    pool = np.array([1] * half + [-1] * half + [0] * (n_items - discordant))
+    orders = np.random.default_rng(5).permuted(np.tile(pool, (6000, 1)), axis=1)
+    total, squares = orders.cumsum(axis=1), np.abs(orders).cumsum(axis=1)
+    called = np.zeros(len(orders), dtype=bool)
+    for size, bound in zip(looks, bounds, strict=True):
+        if size < n_items:
+            spread = np.sqrt((squares[:, size - 1] + added) * (1 - size / n_items))
+            called |= (np.abs(total[:, size - 1]) - step >= bound * spread) & (spread > 0)
+    return called.mean()
+
+
+def test_why_a_pair_is_added_and_half_a_step_taken():
+    # Ten discordant items in a pool of 200: the plain statistic breaks the promise of 5 %.
+    looks = looks_of(10, 200)
+    for spending in ("pocock", "obrien-fleming"):
+        bounds = boundaries(looks, 200, spending=spending)
+        assert share_called(looks, bounds, 200, 10, 0, 0) > 0.07
+        assert share_called(looks, bounds, 200, 10, 2, 0.5) < 0.05
+
+
+def test_why_looks_must_be_paid_for():
+    # The usual 5 % test, after every ten of 750 items, on two equal models.
+    looks = looks_of(10, 750)
+    assert share_called(looks, np.full(len(looks), 1.96), 750, 220, 0, 0) > 0.4

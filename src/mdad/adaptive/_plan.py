@@ -135,7 +135,7 @@ def random_look(
 def _squares(contrast: FloatArray, extremes: tuple[float, float]) -> tuple[float, float]:
     """Sum of squares with one win and one loss of the usual size added, and that size.
 
-    Without them ten discordant items in a pool of 200 were called a difference in 9 % of the
+    Without them ten discordant items in a pool of 200 were called a difference in 8 % of the
     orders where there was none, at a promised 5 %.
     """
     different = int(np.count_nonzero(contrast))

@@ -248,6 +248,26 @@ class Session:
             self.tell({item: {model: scores[item]} for item in items})
         return self.decision
 
+    def run_inspect(self, task: Any, models: Mapping[str, Any], **options: Any) -> Decision:
+        """Run the session with Inspect AI, a batch of samples of one model at a time.
+
+        Parameters
+        ----------
+        task : what ``inspect_ai.eval`` takes as one task; its sample ids are the items, with or
+            without ``task/`` before them
+        models : model of the session -> what ``inspect_ai.eval`` takes as a model
+        options : ``scorer`` and ``metric`` say which score to read; all others, such as
+            ``log_dir``, are those of ``inspect_ai.eval``
+
+        Raises
+        ------
+        SettingError, ScoresError
+            when Inspect is not installed, a run does not end well, or a sample has no score.
+        """
+        from mdad.adaptive._inspect import inspect_evaluator  # noqa: PLC0415
+
+        return self.run(inspect_evaluator(task, models, **options))
+
     def check_items(self, items: Sequence[str], fingerprint: str) -> None:
         """Refuse a benchmark that is not the one of the session.
 

@@ -40,7 +40,10 @@ def next_command(
     new: Annotated[bool, typer.Option("--new", help="Start one; the file must not exist.")] = False,
     answers: Annotated[
         list[str] | None,
-        typer.Option("--answers", help="Scores to tell: a table or logs. May be given repeatedly."),
+        typer.Option(
+            "--answers",
+            help="Scores to tell: a table, logs, or JSON {item: {model: score}}. May be repeated.",
+        ),
     ] = None,
     models: Annotated[
         str | None, typer.Option(help="With --new: the two models A,B, or one with --against.")
@@ -190,10 +193,9 @@ def _tell(running: Any, file: str, extra: str, how: dict[str, Any]) -> None:
     from mdad.adaptive import by_item  # noqa: PLC0415
 
     check_choice("--extra", extra, ("error", "ignore"))
-    pool = running.setup.pool.score_range
-    if how["score_range"] is None and pool != (0.0, 1.0):
-        how = {**how, "score_range": pool}
-    told = by_item(read_scores(file, min_models=1, **how))
+    told = _mapping(Path(file))
+    if told is None:
+        told = by_item(_scores(running, file, how))
     if extra == "ignore":
         known, compared = set(running.setup.plan.order), running.setup.models
         told = {
@@ -202,6 +204,25 @@ def _tell(running: Any, file: str, extra: str, how: dict[str, Any]) -> None:
             if item in known
         }
     running.tell(told)
+
+
+def _mapping(path: Path) -> dict[str, dict[str, float]] | None:
+    """Answers as JSON, {item: {model: score}}; None when the file is something else."""
+    import msgspec  # noqa: PLC0415
+
+    if path.suffix != ".json" or not path.is_file():
+        return None
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, float]])
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def _scores(running: Any, file: str, how: dict[str, Any]) -> Any:
+    pool = running.setup.pool.score_range
+    if how["score_range"] is None and pool != (0.0, 1.0):
+        how = {**how, "score_range": pool}
+    return read_scores(file, min_models=1, **how)
 
 
 def _show(running: Any, json_: bool) -> None:
