@@ -90,6 +90,30 @@ class Asked(Case):
         return mdad.fetch(out=folder, **self.options)
 
 
+class Figured(Case):
+    """The same for a call of `mdad.figures` with the folder."""
+
+    def load(self, folder):
+        """Write the files and draw."""
+        for name, contents in self.files.items():
+            contents(folder / name)
+        return mdad.figures(folder, **self.options)
+
+
+class Reproduced(Case):
+    """The same for a call of `mdad.reproduce`."""
+
+    def load(self, folder):
+        """Ask for it, to be kept in the folder."""
+        return mdad.reproduce(**self.options, out=folder)
+
+
+def unfinished_results(path):
+    scores = mdad.datasets.simulate(n_models=15, n_items=20, seed=1)
+    mdad.audit(scores, methods=["random"], sizes=[5], runs=2, out=path)
+    (path / "runs" / "run-00001.parquet").unlink()
+
+
 def returned(name, made, *records, task="quiz"):
     text = "".join(json.dumps(record) + "\n" for record in records)
     return Returned(name, made, {f"org__a/samples_{task}.jsonl": text})
@@ -460,6 +484,25 @@ CASES = (
         "`mdad.fetch` of a benchmark with a slip of the pen",
         {},
         {"benchmark": "mmlu_pro", "models": ["org/model"]},
+    ),
+    Figured("figures of nothing", "`mdad.figures` of an empty folder", {}),
+    Figured(
+        "figures of an audit that was stopped",
+        "`mdad.figures` of a folder in which one of two runs is not done",
+        {"audit": unfinished_results},
+    ),
+    Figured(
+        "figures in a format of photographs",
+        "`mdad.figures` with a format that has no lines",
+        {},
+        {"formats": ["jpeg"]},
+    ),
+    Reproduced("a reproduction of nothing", "`mdad.reproduce` without scores", {}),
+    Reproduced(
+        "a reproduction with fixed targets of scores that are not there",
+        "`mdad.reproduce` with a slip of the pen in the name of a benchmark",
+        {},
+        {"simulated": True, "quick": True, "groups": {"mmlu_pro": {"8B": "8b"}}},
     ),
 )
 

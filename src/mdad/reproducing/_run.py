@@ -146,11 +146,11 @@ def reproduce(
     plan = PLANS["quick" if quick else "simulated" if simulated else "whole"]
     if runs is not None:
         plan = replace(plan, runs=check_int("runs", runs, 1), more=runs)
-    matrices = dict(scores or stand_ins(quick=quick))
     patterns = GROUPS if groups is None else groups
-    foreign = [key for key in patterns if key not in matrices and key not in PAPER_BENCHMARKS]
+    foreign = [key for key in patterns if key not in (*(scores or ()), *PAPER_BENCHMARKS)]
     if foreign:
         raise SettingError(f"groups are named for {listed(foreign)}, of which there are no scores.")
+    matrices = dict(scores or stand_ins(quick=quick))
     measured = {
         key: measure(
             key,
