@@ -7,16 +7,19 @@ from base64 import b64decode
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from browser import chromium, opened
-from mdad.auditing import audit
+from mdad.auditing import Audit, audit
 from mdad.cli import app
 from mdad.datasets import simulate
 from mdad.errors import ResultsError
+from mdad.intervals import Interval
 from mdad.report import charts
 from mdad.report.html import render, write_html
 from mdad.report.summary import Estimate
@@ -306,6 +309,24 @@ def test_models_that_all_tie_still_make_a_page(tied):
 def test_many_methods_stay_small(summary):
     many = renamed(summary, [f"method-{i}" for i in range(60)], "many")
     assert len(render(many).encode()) < 2_000_000
+
+
+def test_a_large_audit_stays_below_two_megabytes():
+    place = Path(__file__).parent.parent / "benchmarks" / "report.py"
+    spec = spec_from_file_location("report_benchmark", place)
+    large = module_from_spec(spec)
+    spec.loader.exec_module(large)
+    # Few runs and resamples: a page is as large as its bins, and there are as many of them. The
+    # splits are alike here; what is packed does not get smaller by that, they lie too far apart.
+    one = Audit(large.made_up("random", 0, n_runs=4)).summary(interval=Interval(n_resamples=9))
+    experiment = one.spec["experiment"]
+    others = (
+        replace(one, spec={**one.spec, "experiment": {**experiment, "split": kind}})
+        for kind in ("grouped", "frontier")
+    )
+    summary = replace(one, further=tuple(others))
+    assert len(summary.rows) == 12 * 7 * 2
+    assert len(render(summary).encode()) < 2_000_000
 
 
 def test_names_beside_lines_do_not_cover_one_another(summary):

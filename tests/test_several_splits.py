@@ -156,7 +156,7 @@ def test_a_split_that_breaks_loses_nothing_of_the_others(scores, tmp_path, monke
         return run_once(values, experiment, number)
 
     out = tmp_path / "audit"
-    monkeypatch.setattr("mdad.runner.run_once", breaks)
+    monkeypatch.setattr("mdad._backends.run_once", breaks)
     said = r"split 'random': something is wrong. Finished and kept in .*: 'frontier'\."
     with pytest.raises(ScoresError, match=said):
         mdad.audit(scores, split=["random", "frontier"], out=out, **SETTINGS)
