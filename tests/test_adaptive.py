@@ -1,5 +1,6 @@
 """Adaptive sessions: boundaries, looks, error rates, replays, the file and the command."""
 
+import dataclasses
 import json
 import math
 import os
@@ -10,6 +11,7 @@ import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -537,6 +539,21 @@ def test_another_benchmark_is_refused():
     session.check_items(ITEMS, items_fingerprint(ITEMS))
     with pytest.raises(FormatError, match="199 of its 200 items"):
         session.check_items(ITEMS[1:], items_fingerprint(ITEMS[1:]))
+
+
+def test_items_whose_content_changed_are_refused():
+    def scores(last):
+        info = pd.DataFrame({"content_hash": ["x"] * 29 + [last]}, index=ITEMS[:30])
+        return ScoreMatrix([[0, 1] * 15, [1] * 30], ["a", "b"], ITEMS[:30], item_info=info)
+
+    session = Session.new(["a", "b"], scores=scores("y"), batch=30)
+    with pytest.raises(FormatError, match=r"content of 1 item has changed.*'q029'"):
+        session.tell(scores("z"))
+    assert session.answers == {}
+    session.tell(scores("y"))
+    assert session.decision.n_answered == 30
+    hashes = dataclasses.replace(select(items=ITEMS, size=2), content_hashes=("x", ""))
+    assert len(Session.new(["a", "b"], micro=hashes, batch=1).setup.contents) == 1
 
 
 WORKER = """

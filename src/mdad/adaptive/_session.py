@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mdad._checks import counted
+from mdad._checks import counted, listed
+from mdad._content import contents_of
 from mdad.adaptive import _state
 from mdad.adaptive._plan import Look, learned_look, random_look
 from mdad.errors import FormatError, ScoresError
@@ -185,8 +186,11 @@ class Session:
         ScoresError
             when an item or a model is not of this session, a score is missing or outside its
             range, or an answer that is known is told differently.
+        FormatError
+            when the content of an item has changed, or the file cannot be written.
         """
         if isinstance(told, ScoreMatrix):
+            self.check_contents(told)
             told = by_item(told)
         after = self.answers
         count = _state.merge(self.setup, after, told)
@@ -288,6 +292,27 @@ class Session:
                 f"the session was made for another benchmark: its items have the fingerprint "
                 f"{mine}, these {fingerprint}. {there} of its {self.setup.budget} items are among "
                 "these."
+            )
+
+    def check_contents(self, scores: ScoreMatrix) -> None:
+        """Refuse scores on items whose content is not what it was when the session was made.
+
+        Raises
+        ------
+        FormatError
+            naming them.
+        """
+        known = self.setup.contents
+        changed = [
+            item
+            for item, content in contents_of(scores).items()
+            if item in known and known[item] != content
+        ]
+        if changed:
+            raise FormatError(
+                f"the content of {counted(len(changed), 'item')} has changed since the session was "
+                f"made: {listed(changed)}. No answer was taken. Run on the old data set, or start "
+                "another session."
             )
 
     def _n_answered(self) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import numpy as np
 
 from mdad._checks import check_choice, check_int, check_real, counted
+from mdad._content import contents_of
 from mdad._rng import Stream
 from mdad.adaptive._plan import Design, Plan, check_budget, looks_of
 from mdad.adaptive._replay import learned_plan
@@ -127,6 +128,7 @@ def make_setup(
         pool=pool,
         plan=plan,
         sources=learned,
+        contents=_contents(plan, micro, sources),
     )
 
 
@@ -198,6 +200,16 @@ def _pool(
         matrix.simulated,
     )
     return found, matrix.items, None if scores is None else matrix
+
+
+def _contents(
+    plan: Plan, micro: Microbenchmark | None, scores: ScoreMatrix | None
+) -> dict[str, str]:
+    """Content hash of each item of the plan that has one."""
+    known = contents_of(scores) if scores is not None else {}
+    if micro is not None and micro.content_hashes is not None:
+        known = dict(zip(micro.items, micro.content_hashes, strict=True))
+    return {item: known[item] for item in plan.order if known.get(item)}
 
 
 def _random_plan(

@@ -62,6 +62,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     alpha, batch, budget, spending, seed : settings
     pool, sources : what is measured, and learned from
     plan : order, looks and boundaries
+    contents : content hash of each item of the plan where it is known
     """
 
     models: tuple[str, ...]
@@ -74,6 +75,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pool: Pool
     plan: Plan
     sources: Sources | None = None
+    contents: dict[str, str] = {}  # msgspec gives each its own
     mdad_version: str = __version__
 
     @property

@@ -195,7 +195,9 @@ def _tell(running: Any, file: str, extra: str, how: dict[str, Any]) -> None:
     check_choice("--extra", extra, ("error", "ignore"))
     told = _mapping(Path(file))
     if told is None:
-        told = by_item(_scores(running, file, how))
+        scores = _scores(running, file, how)
+        running.check_contents(scores)
+        told = by_item(scores)
     if extra == "ignore":
         known, compared = set(running.setup.plan.order), running.setup.models
         told = {
