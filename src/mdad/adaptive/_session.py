@@ -205,25 +205,23 @@ class Session:
     @property
     def decision(self) -> Decision:
         """How the session stands; a decision, once made, stays whatever is told later."""
-        plan, answered = self.setup.plan, self._n_answered()
-        last: Look | None = None
-        for place, size in enumerate(plan.looks):
-            if size > answered:
-                return self._decision("open", last, answered)
-            last = self._look(place)
-            if last.sign:
-                return self._decision("decided", last, answered)
+        plan, answered, found = self.setup.plan, self._n_answered(), self.looks()
+        last = found[-1] if found else None
+        if last is not None and last.sign:
+            return self._decision("decided", last, answered)
+        if len(found) < len(plan.looks):
+            return self._decision("open", last, answered)
         complete = plan.looks[-1] == self.setup.pool.n_items
         return self._decision("equal" if complete else "undecided", last, answered)
 
     def looks(self) -> list[Look]:
         """What every look so far said, the deciding one last."""
         found: list[Look] = []
-        answered = self._n_answered()
+        values = self._values(self._n_answered())
         for place, size in enumerate(self.setup.plan.looks):
-            if size > answered or (found and found[-1].sign):
+            if size > values.shape[1] or (found and found[-1].sign):
                 break
-            found.append(self._look(place))
+            found.append(self._look(place, values[:, :size]))
         return found
 
     def run(self, evaluate: Callable[[str, list[str]], Mapping[str, float]]) -> Decision:
@@ -327,10 +325,10 @@ class Session:
         items, models = self.setup.plan.order[:size], self.setup.models
         return np.array([[self._answers[item][model] for item in items] for model in models])
 
-    def _look(self, place: int) -> Look:
+    def _look(self, place: int, values: npt.NDArray[np.float64]) -> Look:
         setup, plan = self.setup, self.setup.plan
         size, bound = plan.looks[place], plan.bounds[place]
-        values, (low, high) = self._values(size), setup.pool.score_range
+        low, high = setup.pool.score_range
         reference = setup.reference
         if plan.predictors and size < setup.pool.n_items:
             each = plan.predictors[place]
