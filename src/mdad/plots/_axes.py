@@ -126,7 +126,7 @@ def sizes_axis(sizes: Sequence[int], pool: int, *, title: bool = True) -> Axis:
     for size in sizes:
         share = 100 * size / pool
         percent = f"{share:.0f}" if share >= 9.5 else f"{share:.1g}"  # noqa: PLR2004  # one digit
-        count = f"{size / 1000:g}k" if size >= 1000 else str(size)  # noqa: PLR2004  # thousands
+        count = f"{size / 1000:.3g}k" if size >= 1000 else str(size)  # noqa: PLR2004  # thousands
         labels[float(size)] = (count, percent)
     ticks = tuple(map(float, sizes))
     words = ("items, and below it", "% of the seen items") if title else ()

@@ -101,7 +101,8 @@ def _in_folder(folder: Path) -> Iterator[tuple[str, Results]]:
             "makes some."
         )
     for place in places:
-        yield place.relative_to(folder).as_posix(), Results.load(place)
+        label = place.relative_to(folder) if place != folder else place.resolve().name
+        yield str(label), Results.load(place)
 
 
 def benchmarks_of(labelled: Iterable[tuple[str, Results]]) -> list[Benchmark]:
@@ -179,8 +180,7 @@ def is_plain(experiment: Experiment) -> bool:
 
 def _group_name(label: str, number: int, known: Mapping[str, By]) -> str:
     """What a group of fixed targets is called: by its folder, else by its size."""
-    last = label.rsplit("/", 1)[-1]
-    name = last.removeprefix("fixed-") or f"{number} fixed targets"
+    name = cut(Path(label).name.removeprefix("fixed-"), 12) or f"{number} fixed targets"
     return name if name not in known else f"{name} ({len(known) + 1})"
 
 

@@ -28,6 +28,8 @@ SMALL, TEXT = 9.4, 10.7
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 FORMATS = ("svg", "pdf", "png")
 PNG_DENSITY = 300
+GEOMETRY = re.compile(r'\b(?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"<>]*"')
+LONG = re.compile(r"\d+\.\d{3,}")
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 NAME_LENGTH = 24
 SLACK = 3.0
@@ -207,12 +209,18 @@ def drawn(spec: dict[str, Any]) -> str:
     import vl_convert  # noqa: PLC0415  # slow to import
 
     text: str = vl_convert.vegalite_to_svg(spec)
+    text = GEOMETRY.sub(lambda found: LONG.sub(_shorter, found[0]), text)
     names = dict.fromkeys(re.findall(r'\bid="([^"]+)"', text))
     numbers = {name: f"id{number}" for number, name in enumerate(names)}
     text = re.sub(r'\bid="([^"]+)"', lambda found: f'id="{numbers[found[1]]}"', text)
     return re.sub(
         r"url\(#([^)]+)\)", lambda found: f"url(#{numbers.get(found[1], found[1])})", text
     )
+
+
+def _shorter(number: re.Match[str]) -> str:
+    """A number with the digits that print can show."""
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def encoded(svg: str, form: str) -> bytes:

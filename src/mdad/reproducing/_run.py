@@ -154,7 +154,7 @@ def reproduce(
     measured = {
         key: measure(
             key,
-            matrix.complete(max_missing),
+            _named(key, matrix).complete(max_missing),
             plan,
             seed=seed,
             n_jobs=n_jobs,
@@ -170,6 +170,11 @@ def reproduce(
         tuple(key for key, m in measured.items() if m.simulated),
         measured,
     )
+
+
+def _named(key: str, scores: ScoreMatrix) -> ScoreMatrix:
+    """Scores under the key of their benchmark: results and figures name them by it."""
+    return scores._replace(name=f"simulated {key}" if scores.simulated else key)
 
 
 def _place(key: str) -> tuple[int, str]:
