@@ -49,7 +49,7 @@ def random_family() -> list[Method]:
 
 
 def learned(size: int, inner: Inner) -> list[Method]:
-    """Methods that learn from the source models, those to be preferred first.
+    """Methods that learn from the source models, from the simplest.
 
     They are few: each one more is a chance more to lead by luck alone.
 
@@ -62,9 +62,9 @@ def learned(size: int, inner: Inner) -> list[Method]:
     closer, factors = replace(near, neighbours=0.5), Covariance(form="factor")
     if inner.split == "frontier":
         return [
+            _designed("c-optimal", Covariance(shrinkage=0.1)),
             _designed("c-optimal, neighbours 1", near),
             _designed("c-optimal, neighbours 0.5, focus top", replace(closer, focus="top")),
-            _designed("c-optimal", Covariance(shrinkage=0.1)),
         ]
     methods = [
         _designed("c-optimal, neighbours 1", near),
