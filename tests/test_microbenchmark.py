@@ -122,7 +122,11 @@ def test_minimum_per_subtask_is_unbiased():
         ({"min_per_subtask": 5}, SettingError, "only 10 are asked for"),
         ({"min_per_subtask": 1, "method": "random-subtasks-equal"}, MethodError, "goes with"),
         ({"method": "randm"}, MethodError, "did you mean"),
-        ({"method": "tinybenchmarks"}, MethodError, "cannot be frozen in a file yet"),
+        ({"method": "tinybenchmarks"}, MethodError, "learns from the scores"),
+        ({"method": "c-optimal", "forms": 2}, MethodError, "learns from the scores"),
+        ({"forced": ["item-001"]}, MethodError, "go with the methods 'c-optimal'"),
+        ({"focus": "top"}, MethodError, "go with the methods 'c-optimal'"),
+        ({"split": "sideways"}, SettingError, "split"),
         ({"aggregate": "macro", "subtasks": None}, SettingError, "needs subtasks"),
         ({"scores": "both"}, SettingError, "not both"),
     ],
@@ -151,7 +155,7 @@ def write(tmp_path, change):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda d: d.update(format_version=2), "Update mdad"),
+        (lambda d: d.update(format_version=3), "Update mdad"),
         (lambda d: d.update(format="other"), "not a micro-benchmark"),
         (lambda d: d.pop("items"), "not a micro-benchmark"),
         (lambda d: d.update(surprise=1), "surprise"),

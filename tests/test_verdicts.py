@@ -309,7 +309,7 @@ def test_markdown_is_safe_and_complete():
 
 def test_notes_warn_outside_the_source_models():
     scores = mdad.datasets.simulate(n_models=20, n_items=80, seed=1, probabilities=False)
-    micro = select(scores, size=20)
+    micro = select(scores, size=20, method="random")
     perfect = dict.fromkeys(micro.items, 1)
     nothing = dict.fromkeys(micro.items, 0)
     notes = " ".join(compare(micro, {"top": perfect, "zero": nothing}).notes)

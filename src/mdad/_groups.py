@@ -16,7 +16,7 @@ from mdad.quality import copy_groups, near_pairs
 if TYPE_CHECKING:
     from mdad.scores import ScoreMatrix
 
-__all__ = ["model_groups"]
+__all__ = ["alike_groups", "model_groups"]
 
 IntArray = npt.NDArray[np.intp]
 
@@ -61,7 +61,7 @@ def _model_groups(scores: ScoreMatrix, by: str) -> IntArray:
         known = zip(info[column].tolist(), info[column].isna().tolist(), strict=True)
         return _numbers([None if absent else str(value) for value, absent in known])
     if not by:
-        return _alike(scores)
+        return alike_groups(scores)
     try:
         pattern = re.compile(by)
     except re.error as error:
@@ -87,7 +87,8 @@ def _numbers(names: list[str | None]) -> IntArray:
     )
 
 
-def _alike(scores: ScoreMatrix) -> IntArray:
+def alike_groups(scores: ScoreMatrix) -> IntArray:
+    """A group number for each model; models that answer exactly or almost alike have the same."""
     from scipy.sparse import csr_array  # noqa: PLC0415  # slow to import
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415  # slow to import
 

@@ -18,6 +18,7 @@ import msgspec
 from mdad._checks import counted, listed
 from mdad._files import write_atomically
 from mdad._notebook import shown
+from mdad._specs import Calibration, EstimatorSpec, MeanSpec, mismatch
 from mdad._version import __version__
 from mdad.errors import FormatError
 from mdad.exporters import export
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["Benchmark", "EstimatorSpec", "Made", "Microbenchmark"]
 
 FORMAT: Literal["mdad-microbenchmark"] = "mdad-microbenchmark"
-VERSION = 1
+VERSION = 2
+"""2 added the estimators of learned methods and their calibration."""
+
 MAX_BYTES = 10 * 2**20
 WEIGHT_TOLERANCE = 1e-9
 
@@ -70,6 +73,10 @@ class Made:
     form_number, n_forms : which of several disjoint forms this is
     source_models : ids of the models it was chosen with; empty when none were needed
     source_scores : lowest and highest full score of these models, or None
+    source_spread : standard deviation of their full scores, or None
+    source_differing : mean and standard deviation over pairs of them of the mean squared
+        difference of their scores on an item, or None
+    choice : of a method that chooses among others, the one it chose; else ""
     data_fingerprint : of the scores it was chosen with, "" when none were needed
     mdad_version : that made it
     """
@@ -82,23 +89,11 @@ class Made:
     n_forms: int = 1
     source_models: tuple[str, ...] = ()
     source_scores: tuple[float, float] | None = None
+    source_spread: float | None = None
+    source_differing: tuple[float, float] | None = None
+    choice: str = ""
     data_fingerprint: str = ""
     mdad_version: str = __version__
-
-
-@dataclass(frozen=True)
-class EstimatorSpec:
-    """The fitted estimator as plain numbers.
-
-    Parameters
-    ----------
-    type : "mean" (weighted by :attr:`Microbenchmark.weights`)
-    uniform : the items are a uniform random subset of the pool, so the finite-population formulas
-        of a random sample hold
-    """
-
-    type: Literal["mean"] = "mean"
-    uniform: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,6 +109,7 @@ class Microbenchmark:
     estimator : fitted to the chosen items
     subtasks : one label per item, or None
     content_hashes : one per item where known, or None: tells a changed item from its old self
+    calibration : of a method that learned from source models; see :mod:`mdad.crossfit`
 
     Raises
     ------
@@ -125,9 +121,10 @@ class Microbenchmark:
     benchmark: Benchmark
     made: Made
     weights: tuple[float, ...] | None = None
-    estimator: EstimatorSpec = field(default_factory=EstimatorSpec)
+    estimator: EstimatorSpec = field(default_factory=MeanSpec)
     subtasks: tuple[str, ...] | None = None
     content_hashes: tuple[str, ...] | None = None
+    calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
         if not self.items or "" in self.items:
@@ -141,6 +138,9 @@ class Microbenchmark:
                 raise FormatError(
                     f"{name} must have one entry per item, {len(self.items)}; got {len(part)}."
                 )
+        problem = mismatch(self.estimator, self.calibration, len(self.items))
+        if problem:
+            raise FormatError(problem)
         if self.size > self.benchmark.n_items:
             raise FormatError(
                 f"{counted(self.size, 'item')} cannot be chosen from {self.benchmark.n_items:,}."
@@ -318,9 +318,10 @@ class _File(_Head, forbid_unknown_fields=True):
     benchmark: Benchmark
     made: Made
     weights: tuple[float, ...] | None = None
-    estimator: EstimatorSpec = msgspec.field(default_factory=EstimatorSpec)
+    estimator: EstimatorSpec = msgspec.field(default_factory=MeanSpec)
     subtasks: tuple[str, ...] | None = None
     content_hashes: tuple[str, ...] | None = None
+    calibration: Calibration | None = None
 
 
 def json_schema() -> dict[str, Any]:

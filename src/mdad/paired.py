@@ -49,6 +49,12 @@ GAP_SD = 0.05
 models of GPQA and MuSR leaderboards it is 5.7 points, of IFEval and FaRel 25 to 29."""
 
 
+MOST_PSEUDO = 1000.0
+
+LEAST_ABILITY = 0.1
+"""Of the variance of full-score gaps at least so much is not noise of the pool."""
+
+
 @dataclass(frozen=True)
 class Interval:
     """An estimate of a full score (unit of the scores) with its two-sided interval.
@@ -83,6 +89,7 @@ class Paired:
     mcnemar : exact two-sided McNemar p-value; None for graded scores
     n, n_items : items scored, and items of the pool (None = without bound)
     width : of the score range
+    gap_sd : of the prior; None = the default one
     """
 
     gap: float
@@ -98,6 +105,7 @@ class Paired:
     n: int
     n_items: int | None
     width: float = 1.0
+    gap_sd: float | None = None
 
     @property
     def b_better(self) -> float:
@@ -195,6 +203,8 @@ def paired_interval(
     score_range: tuple[float, float] = (0.0, 1.0),
     level: float = 0.95,
     gap_sd: float | None = None,
+    differing: tuple[float, float] | None = None,
+    unseen: bool = False,
 ) -> Paired:
     """Compare two models scored on the same random subset.
 
@@ -209,6 +219,9 @@ def paired_interval(
     level : two-sided level of the interval
     gap_sd : standard deviation, in the unit of the scores, that full-score gaps of such models
         have; a twentieth of the range by default, ``math.inf`` for no prior knowledge
+    differing : mean and standard deviation, over pairs of such models, of their mean squared
+        difference on an item, where it is known
+    unseen : speak of as many other items of the kind as the pool has, none of them scored
 
     Raises
     ------
@@ -233,9 +246,14 @@ def paired_interval(
     prior, "0.95 or more" was wrong for 8 to 27 % of the pairs of GPQA and MuSR with 10 to 50
     items, since models that close differ by less than chance does; with it, for at most 4 % on
     six leaderboards with 10 to 200 items, wherever more than one pair in a hundred was called so
-    (``experiments/paired_calibration.py``, 200 runs of 15 models). The interval
-    uses no prior. McNemar's test asks about an unbounded pool, so it is cautious where much of
-    the pool was scored.
+    (``experiments/paired_calibration.py``, 200 runs of 15 models). For unseen items: of gaps d of
+    the abilities, e on the sample and u on another pool with variances t^2, t^2 + se^2 and
+    t^2 + se^2 size / N and the covariance t^2, the probability that u is above 0 given e;
+    t^2 + se^2 size / N is ``gap_sd^2``. With ``differing``, the mean squared difference is that of
+    the sample with m items of the mean added, m = mean (1 - mean) / sd^2 (empirical Bayes: a pair
+    that differs on few items of a small sample mostly differs on more). The interval uses no
+    prior. McNemar's test asks about an unbounded pool, so it is cautious where much of the pool
+    was scored.
 
     References
     ----------
@@ -262,7 +280,9 @@ def paired_interval(
     if spread == 0:
         raise SettingError("gap_sd must be above 0: with 0 no two models would differ.")
     differences = first - second
-    size, left = len(differences), share_left(len(differences), n_items)
+    size = len(differences)
+    left = 1.0 if unseen else share_left(size, n_items)
+    other = size / n_items if unseen and n_items is not None else 0.0
     binary = (low, high) == (0.0, 1.0) and bool(
         np.isin(np.concatenate([first, second]), (0, 1)).all()
     )
@@ -274,8 +294,13 @@ def paired_interval(
         share = checked_weights(weights, size)
         gap, freedom = float(share @ differences), None
         centre, se = weighted_moments(differences, share, strata, width, left)
+    believed = (centre, se, freedom)
+    if weights is None and differing is not None and left > 0:
+        mean, sd = (moment / width**2 for moment in differing)
+        se_believed = width * _believed(differences / width, left, mean, sd, spread / width)
+        believed = (gap, se_believed, None)
     below, above = _bounds(centre, se, freedom, level, gap)
-    certain = 0.0 if n_items is None else size / n_items
+    certain = 0.0 if n_items is None or unseen else size / n_items
     reach = (1 - certain) * width
     return Paired(
         gap=gap,
@@ -283,7 +308,7 @@ def paired_interval(
         high=min(above, certain * gap + reach),
         level=level,
         standard_error=se,
-        a_better=_better(centre, se, freedom, spread),
+        a_better=_better(*believed, spread, other),
         wins=wins,
         ties=size - wins - losses,
         losses=losses,
@@ -291,6 +316,7 @@ def paired_interval(
         n=size,
         n_items=n_items,
         width=width,
+        gap_sd=gap_sd,
     )
 
 
@@ -366,7 +392,7 @@ def items_to_decide(found: Paired, confidence: float) -> int | None:
     Notes
     -----
     The standard error shrinks with the square root of the size, and to 0 when the whole pool is
-    scored; the prior is the default one of :func:`paired_interval`.
+    scored; the prior is that of the comparison.
 
     Examples
     --------
@@ -379,16 +405,14 @@ def items_to_decide(found: Paired, confidence: float) -> int | None:
     left = share_left(found.n, found.n_items)
     variance = found.standard_error**2 * found.n / left
     wanted = NormalDist().inv_cdf(confidence)
-    lead, spread = abs(found.gap), GAP_SD * found.width
+    lead = abs(found.gap)
+    spread = GAP_SD * found.width if found.gap_sd is None else found.gap_sd
     low, high = found.n, found.n_items if found.n_items is not None else _MOST
     while low < high:
         size = (low + high) // 2
         rest = variance / size * share_left(size, found.n_items)
-        z = (
-            math.inf
-            if rest == 0
-            else lead / math.sqrt(rest) * spread / math.hypot(spread, rest**0.5)
-        )
+        shrink = 1.0 if math.isinf(spread) else spread / math.hypot(spread, rest**0.5)
+        z = math.inf if rest == 0 else lead / math.sqrt(rest) * shrink
         low, high = (low, size) if z >= wanted else (size + 1, high)
     return low
 
@@ -402,12 +426,45 @@ def _bounds(
     return min(centre - factor * se, gap), max(centre + factor * se, gap)
 
 
-def _better(centre: float, se: float, freedom: int | None, spread: float) -> float:
-    """Probability of a gap above 0; see :func:`paired_interval`."""
+def _believed(differences: FloatArray, left: float, mean: float, sd: float, spread: float) -> float:
+    """Standard error of a gap, the variance of the differences shrunk to what it is for others.
+
+    Parameters
+    ----------
+    differences : as shares of the range
+    left : share of the pool that was not scored
+    mean, sd : of mean squared differences, over pairs of such models
+    spread : standard deviation of gaps
+    """
+    size, gap = len(differences), float(differences.mean())
+    # As many items as would know a pair's mean square as well as it is known from other pairs.
+    pseudo = min(mean * (1 - mean) / sd**2, MOST_PSEUDO) if sd > 0 else MOST_PSEUDO
+    square = (float(differences @ differences) + pseudo * mean) / (size + pseudo)
+    noise = square / size * left
+    # The observed gap is partly noise; taken whole it would make a lucky pair look sure.
+    likely = gap if math.isinf(spread) else gap * spread**2 / (spread**2 + noise)
+    return math.sqrt(max(square - likely**2, square / size) / size * left)
+
+
+def _better(
+    centre: float, se: float, freedom: int | None, spread: float, other: float = 0.0
+) -> float:
+    """Probability of a gap above 0; see :func:`paired_interval`.
+
+    Parameters
+    ----------
+    other : size of the sample over that of another pool the gap is to be over, 0 = this one
+    """
     if se == 0:
         return 0.5 if centre == 0 else float(centre > 0)
-    shrink = 1.0 if math.isinf(spread) else math.sqrt(spread**2 / (spread**2 + se**2))
-    z = centre / se * shrink
+    if math.isinf(spread):
+        z = centre / se / math.sqrt(1 + other)
+    else:
+        noise = se**2 * other
+        # What gaps of the pool vary by is partly its own noise, which another pool does not share.
+        ability = max(spread**2 - noise, LEAST_ABILITY * spread**2)
+        seen, unseen = ability + se**2, ability + noise
+        z = centre * ability / math.sqrt(seen * (seen * unseen - ability**2))
     if freedom is None:
         return NormalDist().cdf(z)
     from scipy.special import stdtr  # noqa: PLC0415

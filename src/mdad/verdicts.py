@@ -1,7 +1,7 @@
 """Score and compare: full scores and verdicts from a micro-benchmark's items.
 
-Everything here is for estimators that are weighted means of randomly drawn items; the formulas
-are those of :mod:`mdad.paired`.
+For weighted means of randomly drawn items the formulas are those of :mod:`mdad.paired`; for learned
+micro-benchmarks the errors are those of the calibration in the file (:mod:`mdad.crossfit`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from mdad._calibrated import (
+    Learned,
+    better,
+    gap_half_width,
+    interval,
+    learned,
+    origin,
+    warnings_of,
+)
 from mdad._checks import check_real, counted, listed
 from mdad._moments import excess_kurtosis
 from mdad._notebook import shown
@@ -54,6 +63,7 @@ class Score:
     n : items it rests on
     n_missing : chosen items that were not scored
     n_items : items of the pool
+    notes : what a reader should know
     """
 
     model: str
@@ -64,6 +74,7 @@ class Score:
     n: int
     n_missing: int
     n_items: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,13 +86,13 @@ class PairVerdict:
     a, b : ids
     gap : estimated full score of a less that of b; low, high: its two-sided interval
     a_better : probability that a has the higher full score, over the pool
-    a_better_unseen : the same over unseen items of the kind
+    a_better_unseen : the same over as many unseen items of the kind
     confidence : of the verdict "the leader is better", after Holm's correction for all pairs
     better : id of the model that is better, or None: cannot tell
     wins, ties, losses : items on which a scores more, the same, less
-    mcnemar : exact two-sided McNemar p-value (0/1 scores), not corrected
-    items_to_decide : items that would decide if the gap stayed as it is; None when it is 0, or
-        when it is decided
+    mcnemar : exact two-sided McNemar p-value (0/1 scores on random items), not corrected
+    items_to_decide : items that would decide if the gap stayed as it is; None when it is 0, when
+        it is decided, or when the items were not drawn at random
     """
 
     a: str
@@ -238,7 +249,10 @@ def score(
     models, values = values_of(micro, runs, missing, extra)
     if len(models) != 1:
         raise ScoresError(f"score takes one model; got {counted(len(models), 'model')}.")
-    return _score(micro, models[0], values[0], check_real("level", level, 0, 1, open_ends=True))
+    level = check_real("level", level, 0, 1, open_ends=True)
+    if micro.calibration is not None:
+        return _learned_scores(micro, models, values, learned(micro, models, values), level)[0]
+    return _score(micro, models[0], values[0], level)
 
 
 def compare(
@@ -271,6 +285,8 @@ def compare(
     if len(models) < 2:  # noqa: PLR2004  # a comparison needs two
         raise ScoresError("a comparison needs two models or more; got one.")
     common = np.asarray(~np.isnan(values).any(axis=0))
+    if micro.calibration is not None:
+        return _learned_verdict(micro, models, values, common, missing, confidence)
     if not common.any():
         raise ScoresError("no chosen item was scored for every model: nothing can be compared.")
     pairs = _pairs(micro, models, values[:, common], common, confidence)
@@ -285,6 +301,73 @@ def compare(
         n_items=micro.benchmark.n_items,
         point=micro.point,
         notes=_notes(micro, scores, int(common.sum()), missing),
+    )
+
+
+def _learned_scores(
+    micro: Microbenchmark,
+    models: Sequence[str],
+    values: FloatArray,
+    found: Learned,
+    level: float,
+) -> tuple[Score, ...]:
+    scores = []
+    for k, (model, row) in enumerate(zip(models, values, strict=True)):
+        ends = interval(micro, float(found.estimates[k]), float(found.errors[k]), level)
+        one = Learned(found.estimates[[k]], found.errors[[k]], found.misfit[[k]])
+        n, notes = int((~np.isnan(row)).sum()), tuple(warnings_of(micro, [model], one))
+        scores.append(Score(model, *ends, level, n, micro.size - n, micro.benchmark.n_items, notes))
+    return tuple(scores)
+
+
+def _learned_verdict(
+    micro: Microbenchmark,
+    models: Sequence[str],
+    values: FloatArray,
+    common: npt.NDArray[np.bool_],
+    missing: Missing,
+    confidence: float,
+) -> Verdict:
+    found = learned(micro, models, values)
+    half = gap_half_width(micro, 2 * confidence - 1)
+    pairs = []
+    for i, j in combinations(range(len(models)), 2):
+        gap = float(found.estimates[i] - found.estimates[j])
+        pool, unseen = better(micro, gap)
+        difference = (values[i] - values[j])[common]
+        wins, losses = int((difference > 0).sum()), int((difference < 0).sum())
+        pairs.append(
+            PairVerdict(
+                a=models[i],
+                b=models[j],
+                gap=gap,
+                low=gap - half,
+                high=gap + half,
+                a_better=pool,
+                a_better_unseen=unseen,
+                confidence=max(pool, 1 - pool),
+                better=None,
+                wins=wins,
+                ties=len(difference) - wins - losses,
+                losses=losses,
+                mcnemar=None,
+                items_to_decide=None,
+            )
+        )
+    judged = _holm(pairs, confidence)
+    scores = _learned_scores(micro, models, values, found, 0.95)
+    notes = [origin(micro), *warnings_of(micro, models, found)]
+    if np.isnan(values).any():
+        notes.append("Missing scores were taken to be what models of that full score have there.")
+    return Verdict(
+        scores=scores,
+        pairs=judged,
+        ranking=_ranking(dict(zip(models, found.estimates.tolist(), strict=True)), judged),
+        confidence=confidence,
+        n=int(common.sum()),
+        n_items=micro.benchmark.n_items,
+        point=micro.point,
+        notes=(*notes, *_common_notes(micro, missing)),
     )
 
 
@@ -346,14 +429,19 @@ def _paired(
     *,
     unseen: bool = False,
 ) -> Paired:
+    spread = micro.made.source_spread
     return paired_interval(
         a,
         b,
-        None if unseen else micro.benchmark.n_items,
+        micro.benchmark.n_items,
         weights=_weights(micro, used),
         strata=_strata(micro, used),
         score_range=micro.benchmark.score_range,
         level=level,
+        # The gap of two models drawn like the sources.
+        gap_sd=math.sqrt(2) * spread if spread else None,
+        differing=micro.made.source_differing,
+        unseen=unseen,
     )
 
 
@@ -454,8 +542,6 @@ def _notes(
             f"{counted(n_common, 'item')} scored for every model, as if those were missing at "
             "random."
         )
-    if missing == "wrong":
-        notes.append("Chosen items without a score were counted as wrong.")
     if micro.made.source_scores is not None:
         low, high = micro.made.source_scores
         outside = [s.model for s in scores if not low <= s.value <= high]
@@ -464,8 +550,15 @@ def _notes(
                 f"{listed(outside)} scored outside the range of the source models; random items "
                 "hold there all the same."
             )
-    if not micro.estimator.uniform and micro.weights is None:
+    if not getattr(micro.estimator, "uniform", False) and micro.weights is None:
         notes.append("Intervals are those of a plain random sample: cautious for spread-out ones.")
+    return (*notes, *_common_notes(micro, missing))
+
+
+def _common_notes(micro: Microbenchmark, missing: Missing) -> tuple[str, ...]:
+    notes = []
+    if missing == "wrong":
+        notes.append("Chosen items without a score were counted as wrong.")
     if micro.benchmark.simulated:
         notes.append("The micro-benchmark was made with simulated scores.")
     return tuple(notes)

@@ -85,6 +85,8 @@ def score_command(
         table.add_row(_escape(one.model), f"{value:.1f}", ends, f"{one.n:,} of {one.n_items:,}")
     console().print(table)
     typer.echo("Full scores in points over the pool the items were drawn from.")
+    for note in dict.fromkeys(note for one in found for note in one.notes):
+        typer.echo(f"- {note}")
 
 
 def compare_command(
@@ -233,10 +235,8 @@ def _say_unchecked(made: Any, scores: Any, file: str) -> None:
 
 
 def _named(function: Any, made: Any, model: str, run: Any, **options: Any) -> Any:
-    from dataclasses import replace  # noqa: PLC0415
-
     try:
-        return replace(function(made, run, **options), model=model)
+        return function(made, run, **options)
     except MdadError as error:
         raise type(error)(f"{model}: {error}") from None
 

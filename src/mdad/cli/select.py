@@ -59,7 +59,14 @@ def select_command(
     ] = None,
     size: Annotated[int, typer.Option(help="Number of items.")] = 100,
     out: Annotated[Path, typer.Option(help="File to write.")] = Path("micro.json"),
-    method: Annotated[str, typer.Option(help="How to choose; see `mdad methods`.")] = "random",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="How to choose; see `mdad methods`. Default: auto where FILE has 10 models or "
+            "more, else random.",
+            show_default=False,
+        ),
+    ] = None,
     random: Annotated[
         bool, typer.Option("--random", help="Uniform random items; needs ids only.")
     ] = False,
@@ -75,12 +82,37 @@ def select_command(
     exclude: Annotated[
         Path | None, typer.Option(help="Ids, one a line, that must not be chosen.")
     ] = None,
+    force: Annotated[
+        Path | None, typer.Option(help="Ids, one a line, chosen in any case (c-optimal).")
+    ] = None,
+    forbid: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ids, one a line, not chosen though they count in the full score (c-optimal)."
+        ),
+    ] = None,
     min_per_subtask: Annotated[
-        int, typer.Option(help="At least so many items of every subtask.")
+        int, typer.Option(help="At least so many items of every subtask (random, c-optimal).")
     ] = 0,
+    focus: Annotated[
+        str,
+        typer.Option(help="Models to be measured: all, top, or near=60, in points (c-optimal)."),
+    ] = "all",
+    split: Annotated[
+        str,
+        typer.Option(
+            help="How models to be measured differ from those in FILE: random, grouped (other "
+            "families), frontier (better than all). Errors are measured accordingly."
+        ),
+    ] = "random",
+    groups: Annotated[
+        str,
+        typer.Option(help="With --split grouped: column of model information, or pattern."),
+    ] = "",
     aggregate: Annotated[
         str, typer.Option(help="micro: items count the same; macro: subtasks do.")
     ] = "micro",
+    n_jobs: Annotated[int, typer.Option(help="Processes that measure errors.")] = 1,
     preset: Annotated[
         str | None, typer.Option(help="paper: the method in the form the paper's code runs.")
     ] = None,
@@ -108,6 +140,11 @@ def select_command(
         "forms": forms,
         "seed": seed,
         "exclude": () if exclude is None else read_lines(exclude),
+        "forced": () if force is None else read_lines(force),
+        "forbidden": () if forbid is None else read_lines(forbid),
+        "split": cast("Any", split),
+        "groups": groups,
+        "n_jobs": n_jobs,
         "min_per_subtask": min_per_subtask,
         "aggregate": cast("Any", aggregate),
         "form": "default" if preset is None else preset,
@@ -121,6 +158,8 @@ def select_command(
         ids, labels = _ids(items)
         if score_range is not None:
             common["score_range"] = score_range
+        low, high = common.get("score_range", (0.0, 1.0))
+        common |= {"method": "random", "focus": _focus(focus, low, high)}
         made = select_forms(None, items=ids, subtasks=labels, name=name, **common)
     else:
         scores = read_scores(
@@ -136,15 +175,48 @@ def select_command(
             scorer=scorer,
             item_key=item_key,
         )
-        if random and method != "random":
+        if random and method not in {None, "random"}:
             raise SettingError(f"--random and --method {method} contradict each other.")
-        made = select_forms(scores, method=method, **common)
+        common |= {"method": "random" if random else method}
+        common |= {"focus": _focus(focus, *scores.score_range)}
+        made = select_forms(scores, **common)
     for micro, target in zip(made, targets, strict=True):
         micro.save(target)
         typer.echo(
             f"{micro.size:,} of {micro.benchmark.n_items:,} items ({micro.made.method}, seed "
             f"{seed}) written to {target}"
         )
+        for line in reliability(micro):
+            typer.echo(line)
+
+
+def _focus(focus: str, low: float, high: float) -> str:
+    """The focus with a score in the unit of the scores; the command line has points."""
+    name, _, number = focus.partition("=")
+    try:
+        return f"near={low + float(number) / 100 * (high - low)!r}" if name == "near" else focus
+    except ValueError:
+        return focus
+
+
+def reliability(micro: Any) -> list[str]:
+    """What a learned micro-benchmark's calibration says, in points."""
+    found = micro.calibration
+    if found is None:
+        return []
+    from mdad._spread import upper  # noqa: PLC0415  # slow to import
+
+    sure = upper(found.lead, 0.9) / micro.point
+    chosen = f"auto chose {micro.made.choice}. " if micro.made.choice else ""
+    error = (
+        "" if found.studentised else f"full scores +-{upper(found.score, 0.95) / micro.point:.1f}, "
+    )
+    line = (
+        f"{chosen}On {found.n_models:,} held-out source models (95 %): {error}gaps "
+        f"+-{upper(found.gap, 0.95) / micro.point:.1f} points; a gap of {sure:.1f} points or more "
+        "on these items has the right sign with probability 0.95."
+    )
+    return [line]
 
 
 def _targets(out: Path, forms: int, *, overwrite: bool) -> list[Path]:
@@ -201,8 +273,8 @@ def describe(micro: Any) -> list[str]:
         f"{made.seed}"
         + "".join(f", {key} {value}" for key, value in made.settings.items())
         + (f", form {made.form_number} of {made.n_forms}" if made.n_forms > 1 else ""),
-        f"scores in [{low:g}, {high:g}], {bench.aggregate} mean; estimate: "
-        + ("plain mean" if micro.weights is None else "weighted mean"),
+        f"scores in [{low:g}, {high:g}], {bench.aggregate} mean; estimate: {_estimator(micro)}",
+        *reliability(micro),
         f"items fingerprint {bench.items_fingerprint}; file fingerprint {micro.fingerprint}",
     ]
     if bench.n_excluded:
@@ -222,6 +294,19 @@ def describe(micro: Any) -> list[str]:
     shown = ", ".join(micro.items[:5])
     lines.append(f"first items: {shown}{', ...' if micro.size > 5 else ''}")  # noqa: PLR2004
     return lines
+
+
+def _estimator(micro: Any) -> str:
+    """What is made of the scores on the chosen items."""
+    name = type(micro.estimator).__name__.removesuffix("Spec").lower()
+    if name == "mean":
+        return "plain mean" if micro.weights is None else "weighted mean"
+    return {
+        "linear": "linear predictor",
+        "kernel": "kernel regression",
+        "difference": "other items imputed, corrected by held-out ones",
+        "irt": "other items predicted from the ability",
+    }[name]
 
 
 def export_command(

@@ -1,0 +1,168 @@
+"""Scores and pairs of a learned micro-benchmark, from its estimator and its calibration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from mdad._checks import counted, listed
+from mdad._frozen import thaw
+from mdad._spread import share_below, upper
+from mdad.crossfit import expected_scores, misfits
+from mdad.errors import ScoresError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mdad._specs import Calibration
+    from mdad.microbenchmark import Microbenchmark
+
+FloatArray = npt.NDArray[np.float64]
+
+MOST_MISSING = 0.2
+"""Of more missing items what a model would have scored is guesswork."""
+
+ROUNDS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """Models scored by a learned estimator.
+
+    Parameters
+    ----------
+    estimates, errors : arrays of shape (n_models,): estimated full scores, which may leave the
+        range of the scores, and half the widths of the intervals are multiples of the errors
+    misfit : array of shape (n_models,), see :class:`mdad._specs.Profile`
+    """
+
+    estimates: FloatArray
+    errors: FloatArray
+    misfit: FloatArray
+
+
+def calibration_of(micro: Microbenchmark) -> Calibration:
+    """The calibration of a learned micro-benchmark."""
+    assert micro.calibration is not None  # noqa: S101  # callers ask for learned ones alone
+    return micro.calibration
+
+
+def learned(micro: Microbenchmark, models: Sequence[str], values: FloatArray) -> Learned:
+    """Score models.
+
+    Parameters
+    ----------
+    values : array of shape (n_models, size); a missing score (NaN) is taken to be what a model of
+        the estimated full score is expected to have on the item
+
+    Raises
+    ------
+    ScoresError
+        when a model misses more than a fifth of the items.
+    """
+    calibration = calibration_of(micro)
+    absent = np.isnan(values)
+    lacking = [m for m, row in zip(models, absent, strict=True) if row.mean() > MOST_MISSING]
+    if lacking:
+        raise ScoresError(
+            f"{listed(lacking)} lack more than {MOST_MISSING:.0%} of the chosen items. "
+            "A learned estimate weighs items against each other and cannot do without so many: "
+            "score them.".replace("%", " %")
+        )
+    fitted = thaw(micro.estimator, micro.weights, micro.size)
+    bounds = micro.benchmark.score_range
+    middle = np.array(calibration.profile.constants).mean()
+    estimates = np.full(len(values), float(np.clip(middle, *bounds)))
+    for _ in range(ROUNDS if absent.any() else 1):
+        expected = expected_scores(calibration.profile, estimates, bounds)
+        found = fitted.estimate(np.where(absent, expected, values))
+        estimates = found.values
+    errors = found.standard_errors if calibration.studentised else np.ones(len(values))
+    misfit = misfits(calibration.profile, values, estimates, bounds)
+    return Learned(estimates, errors, misfit)
+
+
+def interval(
+    micro: Microbenchmark, estimate: float, error: float, level: float
+) -> tuple[float, float, float]:
+    """Estimate and bounds of a full score, cut to the range of the scores."""
+    spread = calibration_of(micro).score
+    middle, half = estimate - spread.centre * error, upper(spread, level) * error
+    low, high = micro.benchmark.score_range
+    value = float(np.clip(estimate, low, high))
+    ends = (float(np.clip(middle + sign * half, low, high)) for sign in (-1, 1))
+    below, above = ends
+    return value, min(below, value), max(above, value)
+
+
+def gap_half_width(micro: Microbenchmark, level: float) -> float:
+    """Half the width of the two-sided interval of a gap."""
+    return upper(calibration_of(micro).gap, level)
+
+
+def better(micro: Microbenchmark, gap: float) -> tuple[float, float]:
+    """Probability that the first is better given the estimated gap: in the pool, and unseen."""
+    calibration = calibration_of(micro)
+    return share_below(calibration.lead, gap), share_below(calibration.lead_unseen, gap)
+
+
+def strangers(
+    micro: Microbenchmark, models: Sequence[str], found: Learned
+) -> tuple[list[str], list[str]]:
+    """Models whose estimate is outside the sources' scores, and others that answer unlike them."""
+    low, high = micro.made.source_scores or (-np.inf, np.inf)
+    limit = calibration_of(micro).profile.limit
+    outside = [
+        m for m, y in zip(models, found.estimates.tolist(), strict=True) if not low <= y <= high
+    ]
+    unlike = [
+        m
+        for m, misfit in zip(models, found.misfit.tolist(), strict=True)
+        if misfit > limit and m not in outside
+    ]
+    return outside, unlike
+
+
+def warnings_of(micro: Microbenchmark, models: Sequence[str], found: Learned) -> list[str]:
+    """What a reader must know of models that are not like the sources."""
+    outside, unlike = strangers(micro, models, found)
+    notes = []
+    advice = "Confirm on random items (`mdad select --method random`)."
+    if outside:
+        low, high = micro.made.source_scores or (0.0, 1.0)
+        base = micro.benchmark.score_range[0]
+        ends = f"{(low - base) / micro.point:.1f} to {(high - base) / micro.point:.1f} points"
+        notes.append(
+            f"Outside the sources: {named(outside)} beyond the full scores of the source models "
+            f"({ends}), where what was learned from them was not tested. {advice}"
+        )
+    if unlike:
+        notes.append(
+            f"Unlike the sources: {named(unlike)} on the chosen items in a way that one source "
+            f"model in a hundred does, so errors may be larger than stated. {advice}"
+        )
+    return notes
+
+
+def named(models: Sequence[str]) -> str:
+    """Names of some models with their verb; a model may have none."""
+    known = [model for model in models if model]
+    verb = "answers" if len(models) == 1 else "answer"
+    return f"{listed(known) if known else 'this model'} {verb}"
+
+
+def origin(micro: Microbenchmark) -> str:
+    """What the errors were measured on, in one sentence."""
+    calibration = calibration_of(micro)
+    kind = {
+        "random": "",
+        "grouped": ", families kept together",
+        "frontier": ", the best ones",
+    }[calibration.split]
+    return (
+        f"Errors and probabilities were measured on {counted(calibration.n_models, 'source model')}"
+        f"{kind}, held out while the items were chosen anew: they speak of models like these."
+    )
