@@ -7,7 +7,7 @@ another method, size or split into a chart that is already drawn.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mdad.report.chart_data import (
     CLAIMS,
@@ -65,8 +65,10 @@ def mdad_chart(summary: AuditSummary, items: str, theme: Theme = DAY) -> alt.Lay
     named = len(method_names(summary)) <= MAX_LABELS
     shown = _lines_base(sizes, theme, named=named)
     y = alt.Y("mdad:Q", title="MDAD (points)").scale(domain=[0, alt.expr("top")], nice=False)
+    wanted = alt.InlineData([{"wanted": None}], name="wanted")
     layers = [
         _spread(shown, len(method_names(summary)), alone=len(sizes) == 1),
+        *_wanted(wanted, theme),
         shown.mark_line(strokeWidth=2).encode(y, dashes("dash:O", range(len(DASHES)), DASHES)),
         shown.mark_point(filled=True, size=55, opacity=1)
         .encode(y, tooltip=_mdad_tooltip())
@@ -74,16 +76,10 @@ def mdad_chart(summary: AuditSummary, items: str, theme: Theme = DAY) -> alt.Lay
         shown.mark_point(shape="triangle-up", size=90, filled=False)
         .encode(alt.Y("never:Q"), tooltip=_mdad_tooltip())
         .transform_filter("isValid(datum.never)"),
+        *(_names(shown, "short:N", theme) if named else []),
     ]
-    if named:
-        layers.append(
-            shown.mark_text(align="left", dx=9, fontSize=11, limit=alt.expr("width * 0.34"))
-            .encode(alt.Y("label:Q"), text="short:N")
-            .transform_filter("isValid(datum.label)")
-        )
     data = alt.InlineData(mdad_data(summary, items), name="mdad")
-    wanted = alt.InlineData([{"wanted": None}], name="wanted")
-    chart = alt.LayerChart(layer=[*layers, *_wanted(wanted, theme)], data=data)
+    chart = alt.LayerChart(layer=layers, data=data)
     return dressed(
         chart.add_params(
             alt.param(name="hidden", value=hidden_at_first(summary)),
@@ -134,20 +130,41 @@ def size_axis(sizes: Sequence[int], *, named: bool) -> alt.X:
     )
 
 
-def _wanted(data: alt.InlineData, theme: Theme) -> list[alt.Chart]:
-    """A line at the gap the reader wants to resolve."""
+def _names(shown: alt.Chart, field: str, theme: Theme) -> list[alt.Chart]:
+    """Names beside the ends of the lines, readable where another line crosses them."""
     import altair as alt  # noqa: PLC0415  # slow to import
 
-    base = (
-        alt.Chart(data)
-        .encode(alt.Y("wanted:Q"))
-        .transform_filter("isValid(datum.wanted) && datum.wanted <= top")
-    )
-    place = {"text": alt.value("wanted"), "x": alt.value(alt.expr("width"))}
+    text: dict[str, Any] = {
+        "align": "left",
+        "dx": 9,
+        "fontSize": 11,
+        "limit": alt.expr("width * 0.34"),
+    }
+    base = shown.transform_filter("isValid(datum.label)")
+    place = {"y": alt.Y("label:Q"), "text": field}
+    paper = alt.value(theme.paper)
     return [
-        base.mark_rule(strokeDash=[3, 3], color=theme.ink),
-        *readable(base, place, theme, align="right", dy=-8, color=theme.ink),
+        base.mark_text(**text, strokeWidth=4, strokeJoin="round").encode(
+            **place, color=paper, stroke=paper
+        ),
+        base.mark_text(**text).encode(**place),
     ]
+
+
+def _wanted(data: alt.InlineData, theme: Theme) -> list[alt.Chart]:
+    """A line at the gap the reader wants to resolve, named where lines of methods are not."""
+    import altair as alt  # noqa: PLC0415  # slow to import
+
+    base = alt.Chart(data).encode(alt.Y("wanted:Q"))
+    inside = "isValid(datum.wanted) && datum.wanted <= top"
+    layers = [base.transform_filter(inside).mark_rule(strokeDash=[3, 3], color=theme.ink)]
+    # MDADs fall: below the middle the left is free, above it the right.
+    for side, align, dx in (("<", "left", 6), (">=", "right", -4)):
+        one = base.transform_filter(f"{inside} && datum.wanted {side} top / 2")
+        x = alt.value(0) if align == "left" else alt.value(alt.expr("width"))
+        place = {"text": alt.value("wanted"), "x": x}
+        layers += readable(one, place, theme, align=align, dx=dx, dy=-8, color=theme.ink)
+    return layers
 
 
 def _mdad_tooltip() -> list[alt.Tooltip]:
@@ -223,9 +240,7 @@ def splits_chart(
         base.mark_point(shape="triangle-up", size=90, filled=False)
         .encode(alt.Y("never:Q"), tooltip=[alt.Tooltip("split:N"), *_mdad_tooltip()])
         .transform_filter("isValid(datum.never)"),
-        base.mark_text(align="left", dx=9, fontSize=11)
-        .encode(alt.Y("label:Q"), text="split:N")
-        .transform_filter("isValid(datum.label)"),
+        *_names(base, "split:N", theme),
     ]
     chart = alt.LayerChart(
         layer=layers,
