@@ -109,7 +109,7 @@ def test_figures_fit_a_column_and_can_be_read(made):
     for figure in made.figures:
         root = ET.fromstring(figure.svg)  # noqa: S314
         width = float(root.get("width"))
-        assert any(column - 6 < width <= column for column in (SINGLE, DOUBLE)), figure.name
+        assert any(column - 7 < width <= column for column in (SINGLE, DOUBLE)), figure.name
         assert float(root.get("height")) < 900
         assert min(sizes_of_type(figure.svg)) >= 7 * 96 / 72
 
@@ -260,6 +260,16 @@ def test_what_is_not_reached_is_a_triangle_and_a_hole():
     assert all(row["never"] is None or 8 < row["never"] <= y.high for row in data)
     marks = [layer["mark"] for layer in panel["layer"]]
     assert any(mark.get("shape") == "triangle-up" for mark in marks)
+
+
+def test_a_line_of_one_value_is_a_dot():
+    rows = [{"series": "random", "x": 10, "y": 0.7}]
+    axis = mdad_axis(rows)
+    panel = lines(rows, series_of(["random"]), axis, axis, (100, 80), points=False)
+    assert [layer["mark"]["type"] for layer in panel["layer"]] == ["line", "point"]
+    both = [*rows, {"series": "random", "x": 20, "y": 0.8}]
+    panel = lines(both, series_of(["random"]), axis, axis, (100, 80), points=False)
+    assert [layer["mark"]["type"] for layer in panel["layer"]] == ["line"]
 
 
 def test_methods_are_in_the_papers_order_and_look_unlike():

@@ -111,9 +111,10 @@ class Numbers:
         """Trust by observed gap, its isotonic fit; gaps in points."""
         table = measures.trust_curve(results, method, size, interval=NONE)
         point = results.spec.scores.point
-        kept = table[table["mean_gap"] / point <= end]
+        # The last digit of a gap of just that size may be rounded up.
+        kept = table[table["mean_gap"] / point <= end * (1 + 1e-9)]
         return [
-            {"x": float(x) / point, "y": float(y)}
+            {"x": min(float(x) / point, end), "y": float(y)}
             for x, y in zip(kept["mean_gap"], kept["fit"], strict=True)
         ]
 

@@ -75,8 +75,13 @@ def lines(
             chosen = [{"filter": f"datum.part === '{part}'"}]
             drawn = base if points else {**base, "strokeDash": _by_series(used, "dash")}
             layers.append({"transform": chosen, "mark": mark, "encoding": drawn})
+    alone = [one.key for one in used if [row["series"] for row in data].count(one.key) == 1]
     if points:
         layers += _points(base, used, data)
+    elif alone:
+        dot = {"type": "point", "filled": True, "size": 22, "opacity": 1}
+        chosen = [{"filter": {"field": "series", "oneOf": alone}}]
+        layers.append({"transform": chosen, "mark": dot, "encoding": base})
     if marks:
         layers += _letters(marks, base)
     if labels:

@@ -32,8 +32,8 @@ GEOMETRY = re.compile(r'\b(?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"<>]*"
 LONG = re.compile(r"\d+\.\d{3,}")
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 NAME_LENGTH = 24
-SLACK = 3.0
-"""Pixels a figure may be narrower than its column."""
+SLACK = 6.0
+"""Pixels a figure may be narrower than its column: each of up to six panels is rounded up."""
 
 
 @dataclass(frozen=True)
