@@ -13,7 +13,9 @@ from browser import chromium, opened, violations
 from mdad import datasets, storage
 from mdad.cli import app, main
 from mdad.errors import ResultsError
+from mdad.report import comparison, planned
 from mdad.report.comparison import comparison_page, write_comparison
+from mdad.report.drawing import specification
 from mdad.report.html import render
 from mdad.report.kept import kept_summary
 from mdad.report.planned import plan_page
@@ -240,6 +242,19 @@ def test_plans_of_all_kinds_make_pages(settings):
     page = Page(plan_page(mdad.plan(**settings)))
     assert page.open == []
     assert not any(word in page.said.split() for word in ("None", "nan", "inf"))
+
+
+def test_their_charts_keep_the_schema(compared):
+    made, verdict = compared
+    places = comparison._places(verdict, made.benchmark.score_range[0])
+    plan = mdad.plan(gap=0.02, n_items=500)
+    for chart in (
+        comparison.scores_chart(places),
+        comparison.ranks_chart(places),
+        planned.power_chart(plan),
+        planned.gap_chart(plan),
+    ):
+        assert specification(chart) == chart.to_dict()
 
 
 # In a browser
