@@ -1,4 +1,4 @@
-"""Calibration of scores and verdicts of micro-benchmarks on models and items held out.
+r"""Calibration of scores and verdicts of micro-benchmarks on models and items held out.
 
 In each run source and target models, seen and unseen items are split as in an audit; a micro-
 benchmark is made from source models x seen items by :func:`mdad.select`, with its calibration, and
@@ -7,10 +7,11 @@ question (no Holm). Counted are, over all pairs that do not tie:
 
 - by bins of the predicted probability of the leader: mean prediction and share that was right;
 - Brier skill: 1 - mean (p - right)^2 / (base (1 - base)), base the share right of all pairs;
-- "better" (p of .95 or more): share of the pairs, and the share of those that is wrong;
+- "better" (p of .95 or more): share of the pairs, and the share of those that is wrong; both for
+  p of .9 or more beside;
 - full scores inside their 95 % interval, and its mean width in points.
 
-    python experiments/calibration.py FOLDER --data gpqa,musr,ifeval --size 25 --runs 20 \\
+    python experiments/calibration.py FOLDER --data gpqa,musr,ifeval --size 25 --runs 20 \
         --methods random,c-optimal --split random > OUT
 """
 
@@ -18,8 +19,10 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from closed_form import read
@@ -28,11 +31,20 @@ import mdad
 from mdad._rng import Stream
 from mdad.splits import draw_split
 
+if TYPE_CHECKING:
+    from mdad.scores import ScoreMatrix
+    from mdad.splits import SplitKind
+
+MANY = 300
 EDGES = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
 
 
-def judge(scores, method, size, split, seed, run, n_source, n_target):
-    """Predicted probability, whether right in the pool, and unseen; covered and widths."""
+def judge(
+    scores: ScoreMatrix, method: str, size: int, split: SplitKind, seed: int, run: int
+) -> tuple[list[tuple[float, ...]], float, float]:
+    """Of every pair the run, P(first better) and its sign, seen and unseen; covered and width."""
+    n_target = min(50, scores.n_models // 3)
+    n_source = min(300, scores.n_models - n_target)
     drawn = draw_split(
         scores,
         n_source=n_source,
@@ -47,24 +59,23 @@ def judge(scores, method, size, split, seed, run, n_source, n_target):
     seen = dict(zip(targets.models, targets.restrict(items=drawn.seen).full_scores(), strict=True))
     unseen = targets.restrict(items=drawn.unseen).full_scores()
     unseen = dict(zip(targets.models, unseen, strict=True))
-    rows = []
-    for pair in verdict.pairs:
-        rows.append(
-            (
-                run,
-                pair.a_better,
-                np.sign(np.round(seen[pair.a] - seen[pair.b], 9)),
-                pair.a_better_unseen,
-                np.sign(np.round(unseen[pair.a] - unseen[pair.b], 9)),
-            )
+    rows = [
+        (
+            run,
+            pair.a_better,
+            np.sign(np.round(seen[pair.a] - seen[pair.b], 9)),
+            pair.a_better_unseen,
+            np.sign(np.round(unseen[pair.a] - unseen[pair.b], 9)),
         )
+        for pair in verdict.pairs
+    ]
     inside = [s.low - 1e-9 <= seen[s.model] <= s.high + 1e-9 for s in verdict.scores]
     width = np.mean([s.high - s.low for s in verdict.scores]) / micro.point
-    return rows, np.mean(inside), width
+    return rows, float(np.mean(inside)), float(width)
 
 
-def table(pairs, kind):
-    """Bins, Brier skill and verdicts of the pairs of one kind."""
+def cells_of(pairs: np.ndarray, kind: str) -> tuple[list[str], list[str]]:
+    """Misses, Brier skill and verdicts of the pairs of one kind; and the bins."""
     column = 1 if kind == "seen" else 3
     p, sign = pairs[:, column], pairs[:, column + 1]
     told = (sign != 0) & (p != 0.5)
@@ -81,7 +92,7 @@ def table(pairs, kind):
             continue
         gap = right[inside].mean() - lead[inside].mean()
         cells.append(f"{lead[inside].mean():.2f}/{right[inside].mean():.2f} ({inside.sum():,})")
-        if inside.sum() >= 300:
+        if inside.sum() >= MANY:
             worst = max(worst, abs(gap))
         else:
             few = max(few, abs(gap))
@@ -91,9 +102,10 @@ def table(pairs, kind):
     ]
     error = np.std(by_run, ddof=1) / np.sqrt(len(by_run)) if len(by_run) > 1 else np.nan
     wrong = f"{(~right[sure]).mean():.1%} ({error:.1%})" if sure.any() else "-"
-    return f"{worst:.3f} | {few:.3f} | {skill:.2f} | {sure.mean():.0%} | {wrong} | " + " | ".join(
-        cells
-    )
+    likely = lead >= 0.9
+    ninety = f"{likely.mean():.0%}, {(~right[likely]).mean():.1%}" if likely.any() else "-"
+    first = [f"{worst:.3f}", f"{few:.3f}", f"{skill:.2f}", f"{sure.mean():.0%}", wrong, ninety]
+    return first, cells
 
 
 def main() -> None:
@@ -108,30 +120,25 @@ def main() -> None:
     options = parser.parse_args()
     bins = " | ".join(f"{a:g}-{b:g}" for a, b in itertools.pairwise(EDGES))
     print(
+        f"## `python experiments/calibration.py FOLDER {' '.join(sys.argv[2:])}`\n\n"
         "| data | method | size | items | largest miss | of small bins | Brier skill | resolved | "
-        f"wrong (s.e.) | covered | width | {bins} | seconds a run |"
+        f"wrong (s.e.) | at .9 | covered | width | {bins} | seconds a run |"
     )
-    print("|" + "---|" * (12 + len(EDGES)))
+    print("|" + "---|" * (13 + len(EDGES)))
     for name in options.data.split(","):
         scores = read(options.folder, name)
-        n_target = min(50, scores.n_models // 3)
-        n_source = min(300, scores.n_models - n_target)
         for size, method in itertools.product(
             map(int, options.size.split(",")), options.methods.split(",")
         ):
             start, pairs, inside, widths = time.process_time(), [], [], []
             for run in range(options.runs):
-                rows, covered, width = judge(
-                    scores, method, size, options.split, options.seed, run, n_source, n_target
-                )
+                rows, covered, width = judge(scores, method, size, options.split, options.seed, run)
                 pairs += rows
                 inside.append(covered)
                 widths.append(width)
             seconds = (time.process_time() - start) / options.runs
             for kind in ("seen", "unseen"):
-                first, rest = table(np.array(pairs), kind).split(" | ", 5)[:5], None
-                cells = table(np.array(pairs), kind).split(" | ")
-                first, rest = cells[:5], cells[5:]
+                first, rest = cells_of(np.array(pairs), kind)
                 cover = f"{np.mean(inside):.1%} | {np.mean(widths):.1f}" if kind == "seen" else "|"
                 print(
                     f"| {name} | {method} | {size} | {kind} | {' | '.join(first)} | {cover} | "

@@ -22,6 +22,7 @@ from mdad._version import __version__
 if TYPE_CHECKING:
     from mdad import datasets
     from mdad.adaptive import Session
+    from mdad.ageing import age, refit
     from mdad.auditing import Audit, audit
     from mdad.diagnostics import ItemDiagnostics, diagnose_items
     from mdad.errors import MdadError
@@ -47,6 +48,7 @@ __all__ = [
     "ScoreMatrix",
     "Session",
     "__version__",
+    "age",
     "audit",
     "compare",
     "datasets",
@@ -55,6 +57,7 @@ __all__ = [
     "figures",
     "load",
     "plan",
+    "refit",
     "reproduce",
     "score",
     "select",
@@ -70,6 +73,7 @@ _WHERE = {
     "Results": "mdad.results",
     "ScoreMatrix": "mdad.scores",
     "Session": "mdad.adaptive",
+    "age": "mdad.ageing",
     "audit": "mdad.auditing",
     "compare": "mdad.verdicts",
     "fetch": "mdad.hub",
@@ -77,6 +81,7 @@ _WHERE = {
     "figures": "mdad.plots",
     "load": "mdad.loaders",
     "plan": "mdad.planning",
+    "refit": "mdad.ageing",
     "reproduce": "mdad.reproducing",
     "score": "mdad.verdicts",
     "select": "mdad.selecting",

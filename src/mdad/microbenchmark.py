@@ -77,6 +77,7 @@ class Made:
     source_differing : mean and standard deviation over pairs of them of the mean squared
         difference of their scores on an item, or None
     choice : of a method that chooses among others, the one it chose; else ""
+    lineage : file fingerprints of the micro-benchmarks this one was refitted from, oldest first
     data_fingerprint : of the scores it was chosen with, "" when none were needed
     mdad_version : that made it
     """
@@ -92,6 +93,7 @@ class Made:
     source_spread: float | None = None
     source_differing: tuple[float, float] | None = None
     choice: str = ""
+    lineage: tuple[str, ...] = ()
     data_fingerprint: str = ""
     mdad_version: str = __version__
 

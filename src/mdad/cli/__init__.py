@@ -23,6 +23,7 @@ from mdad.cli import (
     report,
     reproduce,
     select,
+    show,
 )
 from mdad.cli._common import fail
 from mdad.errors import MdadError
@@ -50,6 +51,7 @@ for module in (
     report,
     plan,
     select,
+    show,
     compare,
     adaptive,
     items,

@@ -1,4 +1,4 @@
-"""``mdad select``, ``mdad show``, ``mdad export``: the micro-benchmark as a file."""
+"""``mdad select`` and ``mdad export``: the micro-benchmark as a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from mdad.cli._common import (
     DuplicatesOption,
     FilterOption,
     FormatOption,
-    JsonOption,
     MetricOption,
     OrientationOption,
     ProbabilitiesOption,
@@ -42,7 +41,6 @@ ItemKeyOption = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("select", epilog=SELECT_EPILOG)(select_command)
-    app.command("show", epilog="Example: mdad show micro.json")(show_command)
     app.command("export", epilog="Example: mdad export micro.json --to lm-eval --task gsm8k")(
         export_command
     )
@@ -130,9 +128,10 @@ def select_command(
 ) -> None:
     """Choose the items of a micro-benchmark and freeze them in a file."""
     from mdad._checks import check_choice  # noqa: PLC0415
+    from mdad.cli.show import reliability  # noqa: PLC0415
     from mdad.selecting import select_forms  # noqa: PLC0415  # slow to import
 
-    targets = _targets(out, forms, overwrite=overwrite)
+    targets = targets_of(out, forms, overwrite=overwrite)
     if preset is not None:
         check_choice("preset", preset, ("paper",))
     common: dict[str, Any] = {
@@ -199,27 +198,8 @@ def _focus(focus: str, low: float, high: float) -> str:
         return focus
 
 
-def reliability(micro: Any) -> list[str]:
-    """What a learned micro-benchmark's calibration says, in points."""
-    found = micro.calibration
-    if found is None:
-        return []
-    from mdad._spread import upper  # noqa: PLC0415  # slow to import
-
-    sure = upper(found.lead, 0.9) / micro.point
-    chosen = f"auto chose {micro.made.choice}. " if micro.made.choice else ""
-    error = (
-        "" if found.studentised else f"full scores +-{upper(found.score, 0.95) / micro.point:.1f}, "
-    )
-    line = (
-        f"{chosen}On {found.n_models:,} held-out source models (95 %): {error}gaps "
-        f"+-{upper(found.gap, 0.95) / micro.point:.1f} points; a gap of {sure:.1f} points or more "
-        "on these items has the right sign with probability 0.95."
-    )
-    return [line]
-
-
-def _targets(out: Path, forms: int, *, overwrite: bool) -> list[Path]:
+def targets_of(out: Path, forms: int, *, overwrite: bool) -> list[Path]:
+    """Files to write, none of which is there unless it may be replaced."""
     if forms == 1:
         targets = [out]
     else:
@@ -244,69 +224,6 @@ def _ids(path: Path | None) -> tuple[list[str], dict[str, str] | None]:
     if "subtask" in table.columns:
         return list(table.index), dict(zip(table.index, table["subtask"].astype(str), strict=True))
     return list(table.index), None
-
-
-def show_command(
-    micro: MicroArgument,
-    json_: JsonOption = False,
-) -> None:
-    """Say what a micro-benchmark is: items, benchmark, how it was made."""
-    from mdad.microbenchmark import Microbenchmark  # noqa: PLC0415  # slow to import
-
-    found = Microbenchmark.load(micro)
-    if json_:
-        typer.echo(found.to_json().decode(), nl=False)
-        return
-    for line in describe(found):
-        typer.echo(line)
-
-
-def describe(micro: Any) -> list[str]:
-    """A micro-benchmark in a few lines."""
-    bench, made = micro.benchmark, micro.made
-    low, high = bench.score_range
-    named = f" of {bench.name}" if bench.name else ""
-    lines = [
-        f"{micro.size:,} of {bench.n_items:,} items{named}"
-        + (" (simulated)" if bench.simulated else ""),
-        f"made by mdad {made.mdad_version}: method {made.method}, form {made.form}, seed "
-        f"{made.seed}"
-        + "".join(f", {key} {value}" for key, value in made.settings.items())
-        + (f", form {made.form_number} of {made.n_forms}" if made.n_forms > 1 else ""),
-        f"scores in [{low:g}, {high:g}], {bench.aggregate} mean; estimate: {_estimator(micro)}",
-        *reliability(micro),
-        f"items fingerprint {bench.items_fingerprint}; file fingerprint {micro.fingerprint}",
-    ]
-    if bench.n_excluded:
-        lines.append(f"{bench.n_excluded:,} items were excluded and are no part of the full score")
-    if made.source_scores is not None:
-        points = [100 * (score - low) / (high - low) for score in made.source_scores]
-        lines.append(
-            f"{len(made.source_models):,} source models, full scores {points[0]:.1f} to "
-            f"{points[1]:.1f} points"
-        )
-    if micro.subtasks is not None:
-        counts: dict[str, int] = {}
-        for label in micro.subtasks:
-            counts[label] = counts.get(label, 0) + 1
-        parts = ", ".join(f"{label} {count}" for label, count in sorted(counts.items()))
-        lines.append(f"items per subtask: {parts}")
-    shown = ", ".join(micro.items[:5])
-    lines.append(f"first items: {shown}{', ...' if micro.size > 5 else ''}")  # noqa: PLR2004
-    return lines
-
-
-def _estimator(micro: Any) -> str:
-    """What is made of the scores on the chosen items."""
-    name = type(micro.estimator).__name__.removesuffix("Spec").lower()
-    if name == "mean":
-        return "plain mean" if micro.weights is None else "weighted mean"
-    return {
-        "linear": "linear predictor",
-        "kernel": "kernel regression",
-        "difference": "other items imputed, corrected by held-out ones",
-        "irt": "other items predicted from the ability",
-    }[name]
 
 
 def export_command(
