@@ -26,6 +26,7 @@ from mdad.adaptive._spending import boundaries, spent
 from mdad.cli import app
 from mdad.datasets import simulate
 from mdad.errors import FormatError, MdadError, MethodError, ScoresError, SettingError
+from mdad.quality import distinct_models
 from mdad.report.session import sentences
 from mdad.scores import ScoreMatrix
 from mdad.selecting import select
@@ -788,3 +789,35 @@ def test_why_looks_must_be_paid_for():
     # The usual 5 % test, after every ten of 750 items, on two equal models.
     looks = looks_of(10, 750)
     assert share_called(looks, np.full(len(looks), 1.96), 750, 220, 0, 0) > 0.4
+
+
+def test_real_pairs_take_a_quarter_fewer_items_than_a_fixed_test(shared_data):
+    scores = mdad.load(shared_data / "musr.csv.gz", duplicates="number").complete().scores
+    scores = distinct_models(scores.sorted())
+    full = scores.full_scores()
+    first, second = np.triu_indices(len(full), 1)
+    gaps = np.abs(full[first] - full[second])
+    rng = np.random.default_rng(2)
+    chosen = rng.choice(np.flatnonzero((gaps >= 0.04) & (gaps <= 0.06)), 60, replace=False)
+    sizes, right, tests = [], [], []
+    for seed, pair in enumerate(chosen):
+        rows = scores.values[[first[pair], second[pair]]].astype(float)
+        session = Session.new(["a", "b"], items=scores.items, seed=seed)
+        session.tell(
+            {item: {"a": a, "b": b} for item, a, b in zip(scores.items, *rows, strict=True)}
+        )
+        truth = np.sign(full[first[pair]] - full[second[pair]])
+        sizes.append(session.decision.size)
+        right.append(session.decision.sign == truth)
+        order = [scores.item_position[item] for item in session.setup.plan.order]
+        contrast = (rows[0] - rows[1])[order]
+        tests.append(
+            [
+                random_look(contrast[:size], 1.96, scores.n_items, (-1, 1), None).sign == truth
+                for size in range(10, scores.n_items, 10)
+            ]
+        )
+    assert np.mean(right) > 0.98
+    # One test of the same error probability, of the size at which it decides as many rightly.
+    fixed = 10 * (1 + (np.mean(tests, axis=0) >= np.mean(right)).argmax())
+    assert np.mean(sizes) <= 0.75 * fixed
