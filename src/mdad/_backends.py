@@ -7,9 +7,11 @@ A run comes back as a few numbers, and whoever asked for it writes them down.
 
 from __future__ import annotations
 
+import os
 import signal
 import tempfile
 import threading
+import time
 import warnings
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -145,7 +147,7 @@ def _in_processes(
     count: int, scores: ScoreMatrix, experiment: Experiment, todo: Sequence[int]
 ) -> Generator[Run]:
     with _stored(scores) as path:
-        tasks = [(work_at, path, experiment, number) for number in todo]
+        tasks = [(work_for, os.getpid(), path, experiment, number) for number in todo]
         yield from _joblib({"backend": "loky", "n_jobs": count}, tasks)
 
 
@@ -180,11 +182,28 @@ def _removed_at_death(folder: str) -> Iterator[None]:
         resource_tracker.unregister(folder, "folder")
 
 
+def work_for(parent: int, path: Path, experiment: Experiment, number: int) -> Run:
+    """Do one run in a process that another one started, and that ends with it."""
+    _serve(parent)
+    return work_at(path, experiment, number)
+
+
+@lru_cache(maxsize=1)
+def _serve(parent: int) -> None:
+    # Ctrl-C reaches every process of a terminal; the one that asked for the runs answers it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent was killed, for nobody else would."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
 def work_at(path: Path, experiment: Experiment, number: int) -> Run:
     """Do one run on the scores that lie in a directory."""
-    if threading.current_thread() is threading.main_thread():
-        # Ctrl-C reaches every process of a terminal; the one that asked for the runs answers it.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
     return work(_opened(path), experiment, number)
 
 
@@ -249,7 +268,9 @@ def _joblib(config: dict[str, Any], tasks: Sequence[tuple[Any, ...]]) -> Generat
         parallel = Parallel(return_as="generator_unordered")
     runs: Any = parallel(delayed(task)(*args) for task, *args in tasks)
     try:
-        yield from runs
+        # Not `yield from`: that would close the runs before warnings are off.
+        for run in runs:  # noqa: UP028
+            yield run
     except Exception as error:
         explained = _explained(error)
         if explained is error:
