@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["facts", "four_benchmarks", "from_agreement", "main_of", "mdad_axis", "mdad_rows",
            "sizes_in", "tau_and_agreement"]  # fmt: skip
 
+Cell = tuple[str, int]
+Letters = dict[Cell, str]
 FOUR = ("random", "stratified-confidence", "anchor-points", "tinybenchmarks")
 LEVEL = 0.8
 WIDER = 1.8
@@ -167,7 +169,7 @@ def from_agreement(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch 
     y = _share_axis([row for rows in curves.values() for row in rows], "agreement (isotonic fit)")
 
     def build(inner: float) -> Any:
-        each = inner / (len(shown) + 1.15)
+        each = inner / (len(shown) + 1.35)
         panels = [
             lines(
                 curves[size],
@@ -178,11 +180,7 @@ def from_agreement(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch 
                 title=f"{size:,} items",
                 points=False,
                 level=LEVEL,
-                marks=[
-                    {"series": m, "x": reached[m, s], "y": LEVEL, "text": text}
-                    for (m, s), text in letters.items()
-                    if s == size
-                ],
+                marks=_crossings(letters, reached, size),
             )
             for i, size in enumerate(shown)
         ]
@@ -191,13 +189,10 @@ def from_agreement(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch 
             series,
             sizes_axis(sizes, one.pool),
             mdad_axis(mdads),
-            (1.15 * each, 120),
+            (1.35 * each, 120),
             title="MDAD",
             labels=True,
-            marks=[
-                {"series": m, "x": s, "y": reached[m, s], "text": text}
-                for (m, s), text in letters.items()
-            ],
+            marks=[row for size in shown for row in _values(letters, reached, size)],
         )
         return beside([*panels, last], 12)
 
@@ -209,8 +204,45 @@ def from_agreement(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch 
     return Sketch(name, caption, DOUBLE, build, one.simulated)
 
 
-def _lettered(cells: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
+def _lettered(cells: Sequence[Cell]) -> Letters:
     return dict(zip(cells, "abcdefghijklmnopqrstuvwxyz", strict=False))
+
+
+def _crossings(letters: Letters, reached: dict[Cell, float], size: int) -> list[dict[str, Any]]:
+    """Where the curves of one size reach the threshold; letters left of the first, right of others.
+
+    The curves rise, so there is room above them to the left and below them to the right.
+    """
+    cells = sorted((cell for cell in letters if cell[1] == size), key=reached.__getitem__)
+    return [
+        {
+            "series": cell[0],
+            "x": reached[cell],
+            "y": LEVEL,
+            "text": letters[cell],
+            "at": (9, 10) if i else (-7, -9),
+        }
+        for i, cell in enumerate(cells)
+    ]
+
+
+def _values(letters: Letters, reached: dict[Cell, float], size: int) -> list[dict[str, Any]]:
+    """The same in the panel of MDADs, whose lines fall: the letter of the largest is on top.
+
+    That of a low one stands beside it, not on the axis.
+    """
+    low = 0.1 * max(reached[cell] for cell in letters)
+    cells = sorted((cell for cell in letters if cell[1] == size), key=reached.__getitem__)
+    return [
+        {
+            "series": cell[0],
+            "x": size,
+            "y": reached[cell],
+            "text": letters[cell],
+            "at": (7, -9) if i == len(cells) - 1 else (8, 10) if reached[cell] > low else (8, 0),
+        }
+        for i, cell in enumerate(cells)
+    ]
 
 
 def _fits(numbers: Numbers, by: By, size: int, end: float) -> list[dict[str, Any]]:

@@ -54,7 +54,7 @@ def lines(
     labels : whether to name the lines beside their ends
     points : whether to mark the values
     level : of a horizontal line
-    marks : points with a letter: ``x``, ``y``, ``text``, ``series``
+    marks : points with a letter: ``x``, ``y``, ``text``, ``series``, ``at`` (pixels from the point)
     """
     there = {row["series"] for row in rows}
     used = [one for one in series if one.key in there]
@@ -79,9 +79,9 @@ def lines(
     if points:
         layers += _points(base, used, data)
     elif alone:
-        dot = {"type": "point", "filled": True, "size": 22, "opacity": 1}
-        chosen = [{"filter": {"field": "series", "oneOf": alone}}]
-        layers.append({"transform": chosen, "mark": dot, "encoding": base})
+        dot: Spec = {"type": "point", "filled": True, "size": 22, "opacity": 1}
+        single = [{"filter": {"field": "series", "oneOf": alone}}]
+        layers.append({"transform": single, "mark": dot, "encoding": base})
     if marks:
         layers += _letters(marks, base)
     if labels:
@@ -168,18 +168,25 @@ def _level(level: float, base: Spec) -> Spec:
 
 
 def _letters(marks: Rows, base: Spec) -> list[Spec]:
-    """Points with a letter above and to the left, paper-coloured around it."""
+    """Points with a letter beside each, paper-coloured around it."""
     bare = {channel: base[channel] for channel in ("x", "y")}
-    written = {**bare, "text": {"field": "text"}}
-    place = {"type": "text", "dx": -6, "dy": -7, "fontSize": TEXT, "fontWeight": "bold"}
-    halo = {**place, "color": DAY.paper, "stroke": DAY.paper, "strokeWidth": 3}
+    text = {"text": {"field": "text"}}
     ring = {"type": "point", "filled": False, "size": 55, "strokeWidth": 1.4, "opacity": 1}
-    layers = [
-        {"mark": ring, "encoding": base},
-        {"mark": halo, "encoding": written},
-        {"mark": place, "encoding": {**base, "text": {"field": "text"}}},
-    ]
-    return [{"data": {"values": marks}, **layer} for layer in layers]
+    layers: list[Spec] = [{"data": {"values": marks}, "mark": ring, "encoding": base}]
+    for at in sorted({row["at"] for row in marks}):
+        own = {"values": [row for row in marks if row["at"] == at]}
+        place = {
+            "type": "text",
+            "dx": at[0],
+            "dy": at[1],
+            "fontSize": TEXT,
+            "fontWeight": "bold",
+            "baseline": "middle",
+        }
+        halo = {**place, "color": DAY.paper, "stroke": DAY.paper, "strokeWidth": 3}
+        layers.append({"data": own, "mark": halo, "encoding": {**bare, **text}})
+        layers.append({"data": own, "mark": place, "encoding": {**base, **text}})
+    return layers
 
 
 def _names(
