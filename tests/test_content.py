@@ -153,4 +153,4 @@ def test_what_cannot_be_checked_is_said_on_the_command_line(made, tmp_path, monk
     with pytest.raises(SystemExit) as stopped:
         main()
     assert not stopped.value.code
-    assert "whether they changed was not checked" in capsys.readouterr().err
+    assert "whether the items changed was not checked" in capsys.readouterr().err

@@ -8,6 +8,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from mdad._checks import listed
 from mdad.cli._common import (
     FilterOption,
     FormatOption,
@@ -199,17 +200,9 @@ def _runs(
             f"--names must name every file: {len(results)} files, {len(names)} names."
         )
     runs: dict[str, Any] = {}
+    unchecked: list[str] = []
     for number, file in enumerate(results):
-        scores = read_scores(
-            file,
-            score_range=None
-            if made.benchmark.score_range == (0.0, 1.0)
-            else made.benchmark.score_range,
-            duplicates="mean" if mean_of_trials else None,
-            min_models=1,
-            **how,
-        )
-        _say_unchecked(made, scores, file)
+        scores = _read(made, file, mean_of_trials, how, unchecked)
         if names and scores.n_models != 1:
             raise SettingError(f"--names is for files of one model; {file} has {scores.n_models}.")
         for model in scores.models:
@@ -220,18 +213,32 @@ def _runs(
                     f"--names, as in --names {Path(results[0]).stem},{Path(file).stem}."
                 )
             runs[label] = scores.restrict(models=[model])
+    if unchecked:
+        typer.echo(
+            f"mdad: whether the items changed was not checked; {listed(unchecked)} do not say what "
+            "they hold.",
+            err=True,
+        )
     return runs
 
 
-def _say_unchecked(made: Any, scores: Any, file: str) -> None:
-    """Say when items have no content hash to tell whether they are what they were."""
+def _read(
+    made: Any, file: str, mean_of_trials: bool, how: dict[str, str | None], unchecked: list[str]
+) -> Any:
+    """The scores of one file, which is noted when it does not say what its items hold."""
     from mdad._content import contents_of  # noqa: PLC0415  # slow to import
 
+    whole = made.benchmark.score_range == (0.0, 1.0)
+    scores = read_scores(
+        file,
+        score_range=None if whole else made.benchmark.score_range,
+        duplicates="mean" if mean_of_trials else None,
+        min_models=1,
+        **how,
+    )
     if any(made.content_hashes or ()) and not contents_of(scores):
-        typer.echo(
-            f"mdad: {file} does not say what its items hold: whether they changed was not checked.",
-            err=True,
-        )
+        unchecked.append(file)
+    return scores
 
 
 def _named(function: Any, made: Any, model: str, run: Any, **options: Any) -> Any:
