@@ -148,9 +148,8 @@ def test_commands(world, tmp_path, monkeypatch):
     assert json.loads(result.output)["fits"] is True
     result = runner.invoke(app, ["show", "m.json", "--against", "part.parquet"])
     assert "errors were not checked" in result.output
-    result = runner.invoke(
-        app, ["refit", "m.json", "new.parquet", "--extend", "5", "--out", "n.json"]
-    )
+    refitting = ["refit", "m.json", "new.parquet", "--out", "n.json"]
+    result = runner.invoke(app, [*refitting, "--extend", "5"])
     assert result.exit_code == 0, result.output
     assert "20 of 120 items written" in result.output
     result = runner.invoke(app, ["show", "n.json"])

@@ -128,7 +128,7 @@ def select_command(
 ) -> None:
     """Choose the items of a micro-benchmark and freeze them in a file."""
     from mdad._checks import check_choice  # noqa: PLC0415
-    from mdad.cli.show import reliability  # noqa: PLC0415
+    from mdad.cli._reliability import reliability  # noqa: PLC0415
     from mdad.selecting import select_forms  # noqa: PLC0415  # slow to import
 
     targets = targets_of(out, forms, overwrite=overwrite)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mdad.cli._common import JsonOption, print_json, read_scores
+from mdad.cli._reliability import reliability
 from mdad.cli.select import MicroArgument, targets_of
 
 SHOW_EPILOG = (
@@ -163,23 +164,3 @@ def _estimator(micro: Any) -> str:
         "difference": "other items imputed, corrected by held-out ones",
         "irt": "other items predicted from the ability",
     }[name]
-
-
-def reliability(micro: Any) -> list[str]:
-    """What a learned micro-benchmark's calibration says, in points."""
-    found = micro.calibration
-    if found is None:
-        return []
-    from mdad._spread import upper  # noqa: PLC0415  # slow to import
-
-    sure = upper(found.lead, 0.9) / micro.point
-    chosen = f"auto chose {micro.made.choice}. " if micro.made.choice else ""
-    error = (
-        "" if found.studentised else f"full scores +-{upper(found.score, 0.95) / micro.point:.1f}, "
-    )
-    line = (
-        f"{chosen}On {found.n_models:,} held-out source models (95 %): {error}gaps "
-        f"+-{upper(found.gap, 0.95) / micro.point:.1f} points; a gap of {sure:.1f} points or more "
-        "on these items has the right sign with probability 0.95."
-    )
-    return [line]
