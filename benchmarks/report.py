@@ -73,6 +73,11 @@ def made_up(kind: SplitKind, seed: int, n_runs: int = RUNS) -> Results:
     return Results(Spec(experiment, facts), tuple(runs))
 
 
+def since(wall: float, processor: float) -> str:
+    """Wall and processor seconds."""
+    return f"{time.perf_counter() - wall:.1f} s ({time.process_time() - processor:.1f} s of a core)"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path)
@@ -81,13 +86,12 @@ def main() -> None:
     # Imports are paid once per process, not per report.
     render(Audit(made_up("random", 0, n_runs=2)).summary())
 
-    started = time.perf_counter()
+    started = time.perf_counter(), time.process_time()
     summary = Audit(first, tuple(further)).summary()
-    print(f"summary of {N_METHODS} x {len(SIZES)} x {len(SPREAD)}: ", end="")
-    print(f"{time.perf_counter() - started:.1f} s")
-    started = time.perf_counter()
+    print(f"summary of {N_METHODS} x {len(SIZES)} x {len(SPREAD)}: {since(*started)}")
+    started = time.perf_counter(), time.process_time()
     page = render(summary)
-    print(f"page: {time.perf_counter() - started:.1f} s, {len(page.encode()) / 1e6:.2f} MB")
+    print(f"page: {since(*started)}, {len(page.encode()) / 1e6:.2f} MB")
     assert render(summary) == page
     if options.out is not None:
         options.out.write_text(page, encoding="utf-8")

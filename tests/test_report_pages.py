@@ -17,7 +17,7 @@ from mdad.report import comparison, planned
 from mdad.report.comparison import comparison_page, write_comparison
 from mdad.report.drawing import specification
 from mdad.report.html import render
-from mdad.report.kept import kept_summary
+from mdad.report.kept import keep_summary, kept_summary
 from mdad.report.planned import plan_page
 from mdad.scores import ScoreMatrix
 from test_html import HOSTILE, Page
@@ -77,6 +77,12 @@ def test_a_kept_summary_is_read_only_when_it_is_of_these_results(folder, tmp_pat
     assert kept_summary(tmp_path, specs, how) is None
     (tmp_path / "summary.json").write_text("{}")
     assert kept_summary(tmp_path, specs, how) is None
+
+
+def test_a_summary_that_cannot_be_kept_is_refused(folder, tmp_path):
+    summary = mdad.Audit.load(folder / "random").summary()
+    with pytest.raises(ResultsError, match="cannot write the summary"):
+        keep_summary(summary, tmp_path / "none")
 
 
 def test_report_with_another_threshold_computes_it(folder, tmp_path):
