@@ -275,7 +275,9 @@ def test_the_command_writes_all_it_is_asked_for(table, tmp_path):
     assert result.exit_code == 0, result.output
     assert "6 of 40 items have a fault" in result.output
     assert paths["f.txt"].read_text().split() == ["q000", "q001", "q002", "q003", "q038", "q039"]
-    assert "<svg" in paths["c.svg"].read_text()
+    drawing = paths["c.svg"].read_text()
+    assert "<svg" in drawing
+    assert "suspicious key" in drawing
     page = paths["r.html"].read_text()
     assert "<script" not in page
     assert "http-equiv" in page

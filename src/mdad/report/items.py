@@ -210,7 +210,7 @@ def items_chart(found: ItemDiagnostics, theme: drawing.Theme = drawing.DAY) -> a
         alt.Y("rest:Q", title="correlation with the rest").scale(nice=True),
         alt.Color("kind:N", title=None).scale(domain=list(KINDS), range=list(colors)),
         alt.Shape("kind:N", title=None).scale(domain=list(KINDS), range=list(SHAPES)),
-        alt.Size("kind:N", legend=None).scale(domain=list(KINDS), range=[90, 70, 60, 30]),
+        alt.Size("order:Q", legend=None).scale(domain=[1, len(KINDS)], range=[30, 90]),
         alt.Order("order:Q"),
         tooltip=["item:N", "mean:Q", "rest:Q", "kind:N"],
     )
