@@ -126,10 +126,10 @@ def render_verdict(verdict: Verdict, low: float, console: Console) -> None:
 def _details(pair: PairVerdict, point: float) -> str:
     """Everything known of a pair, in one line."""
     gap, ends, better, unseen, counts, test = pair_cells(pair, point)
+    mcnemar = "" if pair.mcnemar is None else f"; McNemar p = {test}"
     return (
         f"{pair.a} against {pair.b}: {gap} points ({ends}); probability that the first is better "
-        f"{better}, on unseen items of the kind {unseen}; wins/ties/losses {counts}; McNemar "
-        f"p = {test}."
+        f"{better}, on unseen items of the kind {unseen}; wins/ties/losses {counts}{mcnemar}."
     )
 
 
