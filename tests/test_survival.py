@@ -228,8 +228,9 @@ def test_small_audits_one_after_another_leave_nothing_behind(tmp_path):
         after = some(range(20, 60))
     finally:
         tracemalloc.stop()
-    # Forty audits whose results are a few kB each; a kept matrix or run would be seen.
-    assert after[0] - before[0] < 40 * 1000
+    # A kept matrix is 12 kB and more, twice a run. What is left, some 1 kB, are the references of
+    # pandas to tables that are gone, which it forgets from time to time.
+    assert after[0] - before[0] < 40 * 3000
     assert after[1] <= before[1]
     assert after[2] <= before[2]
 
