@@ -421,3 +421,14 @@ def test_unfinished_results_are_not_drawn(audit, tmp_path):
     with pytest.raises(ResultsError, match="not done"):
         figures(tmp_path)
     assert isinstance(audit.results, Results)
+
+
+def test_methods_audited_apart_may_have_other_sizes(matrix):
+    apart = [
+        mdad.audit(matrix, methods=["random"], sizes=[10, 50, 150], runs=2),
+        mdad.audit(matrix, methods=["anchor-points"], sizes=[10, 25], runs=2),
+    ]
+    drawn = figures(apart, n_resamples=0)
+    assert {"fig-2-from-agreement-to-mdad", "fig-3-agreement-by-benchmark"} <= {
+        figure.name for figure in drawn.figures
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from mdad.plots._axes import Axis, sizes_axis
@@ -25,7 +26,7 @@ Cell = tuple[str, int]
 Letters = dict[Cell, str]
 FOUR = ("random", "stratified-confidence", "anchor-points", "tinybenchmarks")
 LEVEL = 0.8
-WIDER = 1.8
+WIDER, BROADER = 1.8, 1.35
 """A panel of MDADs is so many times as wide as one of agreement: it has seven ticks, not three."""
 GAP = ("gap (points)",)
 
@@ -162,20 +163,22 @@ def from_agreement(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch 
     shown = nearest(sizes, (10, 50, 1000))
     mdads = mdad_rows(numbers, by, band=False)
     reached = {(row["series"], row["x"]): row["y"] for row in mdads}
-    letters = _lettered([(m, s) for s in shown for m in by if math.isfinite(reached[m, s])])
+    # Methods audited apart may have other sizes.
+    cells = [(m, s) for s in shown for m in by if math.isfinite(reached.get((m, s), math.inf))]
+    letters = dict(zip(cells, ascii_lowercase, strict=False))
     widest = max([END, *(reached[cell] for cell in letters)])
     end = END if widest <= END else math.ceil((widest + 2) / 5) * 5.0
     curves = {size: _fits(numbers, by, size, end) for size in shown}
     y = _share_axis([row for rows in curves.values() for row in rows], "agreement (isotonic fit)")
 
     def build(inner: float) -> Any:
-        each = inner / (len(shown) + 1.35)
+        each = inner / (len(shown) + BROADER)
         panels = [
             lines(
                 curves[size],
                 series,
                 _gap_axis(end),
-                y if i == 0 else y.hidden(),
+                y.hidden() if i else y,
                 (each, 120),
                 title=f"{size:,} items",
                 points=False,
@@ -184,16 +187,10 @@ def from_agreement(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch 
             )
             for i, size in enumerate(shown)
         ]
-        last = lines(
-            mdads,
-            series,
-            sizes_axis(sizes, one.pool),
-            mdad_axis(mdads),
-            (1.35 * each, 120),
-            title="MDAD",
-            labels=True,
-            marks=[row for size in shown for row in _values(letters, reached, size)],
-        )
+        marks = [row for size in shown for row in _values(letters, reached, size)]
+        axes = sizes_axis(sizes, one.pool), mdad_axis(mdads)
+        size = BROADER * each, 120
+        last = lines(mdads, series, *axes, size, title="MDAD", labels=True, marks=marks)
         return beside([*panels, last], 12)
 
     caption = (
@@ -202,10 +199,6 @@ def from_agreement(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch 
         f"lettered. Last panel: MDAD against the size, same letters. {facts(one, by)}"
     )
     return Sketch(name, caption, DOUBLE, build, one.simulated)
-
-
-def _lettered(cells: Sequence[Cell]) -> Letters:
-    return dict(zip(cells, "abcdefghijklmnopqrstuvwxyz", strict=False))
 
 
 def _crossings(letters: Letters, reached: dict[Cell, float], size: int) -> list[dict[str, Any]]:
@@ -231,7 +224,7 @@ def _values(letters: Letters, reached: dict[Cell, float], size: int) -> list[dic
 
     That of a low one stands beside it, not on the axis.
     """
-    low = 0.1 * max(reached[cell] for cell in letters)
+    low = 0.1 * max((reached[cell] for cell in letters), default=0.0)
     cells = sorted((cell for cell in letters if cell[1] == size), key=reached.__getitem__)
     return [
         {

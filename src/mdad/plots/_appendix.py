@@ -8,7 +8,7 @@ from mdad.plots._agreement import facts, main_of, mdad_axis, mdad_rows, paper, r
 from mdad.plots._axes import Axis, sizes_axis
 from mdad.plots._figure import LeftOut, Sketch
 from mdad.plots._grids import HEIGHT, measure_axis, measure_rows
-from mdad.plots._panels import Rows, below, beside, lines
+from mdad.plots._panels import Part, Rows, below, in_a_row
 from mdad.plots._style import DOUBLE, Series, cut, series_of
 
 if TYPE_CHECKING:
@@ -47,14 +47,11 @@ def _levels_row(
     y = mdad_axis([row for rows in data for row in rows])
     x = sizes_axis(sizes_in(by), one.pool, title=last)
     words = (cut(one.name, 16), "MDAD (points)")
-    return beside(
-        [
-            lines(rows, series_of(list(by)), x,
-                  y.retitled(*words) if i == 0 else y.hidden(), (each, HEIGHT),
-                  title=f"agreement {level:g}", labels=i == len(levels) - 1)
-            for i, (level, rows) in enumerate(zip(levels, data, strict=True))
-        ]
-    )  # fmt: skip
+    parts = [
+        Part(f"agreement {level:g}", rows, series_of(list(by)), x)
+        for level, rows in zip(levels, data, strict=True)
+    ]
+    return in_a_row(parts, y.retitled(*words), (each, HEIGHT))
 
 
 def number_of_sources(benchmarks: Sequence[Benchmark], numbers: Numbers) -> list[Sketch | LeftOut]:
@@ -100,18 +97,12 @@ def _sources(name: str, one: Benchmark, numbers: Numbers) -> Sketch:
         for measure in ("error", "tau", "agreement", "mdad"):
             data = [rows_of(measure, size) for size in sizes]
             y = measure_axis([row for rows in data for row in rows], measure)
-            last = measure == "mdad"
-            grid.append(
-                beside(
-                    [
-                        lines(rows, series, x if last else x.untitled(),
-                              y if i == 0 else y.hidden(), (each, 80),
-                              title=f"{size:,} items" if measure == "error" else "",
-                              labels=i == len(sizes) - 1)
-                        for i, (size, rows) in enumerate(zip(sizes, data, strict=True))
-                    ]
-                )
-            )  # fmt: skip
+            axis = x if measure == "mdad" else x.untitled()
+            parts = [
+                Part(f"{size:,} items" if measure == "error" else "", rows, series, axis)
+                for size, rows in zip(sizes, data, strict=True)
+            ]
+            grid.append(in_a_row(parts, y, (each, 80)))
         return below(grid)
 
     caption = (

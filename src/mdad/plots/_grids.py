@@ -20,7 +20,7 @@ from mdad.plots._agreement import (
 from mdad.plots._axes import ROOM, Axis, sizes_axis
 from mdad.plots._figure import LeftOut, Sketch
 from mdad.plots._numbers import finite
-from mdad.plots._panels import Rows, bars, below, beside, lines
+from mdad.plots._panels import Part, Rows, bars, below, beside, in_a_row, lines
 from mdad.plots._style import DOUBLE, SINGLE, plain_series, series_of
 
 if TYPE_CHECKING:
@@ -105,24 +105,16 @@ def _grid(
         for measure in rows:
             values = [_at(by, measure_rows(numbers, by, measure)) for _, by, _ in columns]
             y = measure_axis([row for part in values for row in part], measure)
-            grid.append(
-                beside(
-                    [
-                        lines(
-                            part,
-                            series_of(list(by)),
-                            x if measure == rows[-1] else x.untitled(),
-                            y if i == 0 else y.hidden(),
-                            (each, HEIGHT),
-                            title=title if measure == rows[0] else "",
-                            labels=i == len(columns) - 1,
-                        )
-                        for i, ((title, by, x), part) in enumerate(
-                            zip(columns, values, strict=True)
-                        )
-                    ]
+            parts = [
+                Part(
+                    title if measure == rows[0] else "",
+                    part,
+                    series_of(list(by)),
+                    x if measure == rows[-1] else x.untitled(),
                 )
-            )
+                for (title, by, x), part in zip(columns, values, strict=True)
+            ]
+            grid.append(in_a_row(parts, y, (each, HEIGHT)))
         return below(grid)
 
     return build
@@ -277,16 +269,14 @@ def _both(
         return LeftOut(name, f"there is no audit with unseen items and {what}")
     data = [_at(by, _solid_and_dashed(numbers, by)) for _, by, _ in columns]
 
+    y = mdad_axis([row for rows in data for row in rows])
+    parts = [
+        Part(one.name, rows, series_of(list(by)), x)
+        for (one, by, x), rows in zip(columns, data, strict=True)
+    ]
+
     def build(inner: float) -> Any:
-        each = inner / len(columns)
-        y = mdad_axis([row for rows in data for row in rows])
-        return beside(
-            [
-                lines(rows, series_of(list(by)), x, y if i == 0 else y.hidden(), (each, 130),
-                      title=one.name, labels=i == len(columns) - 1)
-                for i, ((one, by, x), rows) in enumerate(zip(columns, data, strict=True))
-            ]
-        )  # fmt: skip
+        return in_a_row(parts, y, (inner / len(parts), 130))
 
     caption = (
         f"MDAD against the size on seen items (solid) and on unseen items (dashed), {what}. Open "

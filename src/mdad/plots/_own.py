@@ -22,7 +22,7 @@ from mdad.plots._agreement import (
 from mdad.plots._axes import Axis, sizes_axis
 from mdad.plots._figure import LeftOut, Sketch
 from mdad.plots._numbers import END, finite, nearest
-from mdad.plots._panels import Rows, beside, lines
+from mdad.plots._panels import Part, Rows, in_a_row
 from mdad.plots._style import DOUBLE, SINGLE, ordered_series, plain_series, series_of
 from mdad.presets import PAPER_METHODS
 
@@ -56,15 +56,13 @@ def own_methods(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch | L
         data.append(mdad_rows(numbers, those(b.main, ["random", *best, *others])))
     y = mdad_axis([row for rows in data for row in rows])
 
+    parts = [
+        Part(b.name, rows, series_of(list(b.main)), sizes_axis(_sizes(rows), b.pool))
+        for b, rows in zip(there, data, strict=True)
+    ]
+
     def build(inner: float) -> Any:
-        each = inner / len(there)
-        return beside(
-            [
-                lines(rows, series_of(list(b.main)), sizes_axis(_sizes(rows), b.pool),
-                      y if i == 0 else y.hidden(), (each, HEIGHT), title=b.name, labels=True)
-                for i, (b, rows) in enumerate(zip(there, data, strict=True))
-            ]
-        )  # fmt: skip
+        return in_a_row(parts, y, (inner / len(there), HEIGHT), named=True)
 
     caption = (
         "MDAD with its 95 % interval against the size: methods that are not the paper's, random "
@@ -113,16 +111,11 @@ def trust(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch | LeftOut
     y = Axis(("probability that the", "order is right"), low, 1.005, form=".1f")
     x = Axis(("observed gap (points)",), 0, END, ticks=(0.0, 5.0, 10.0, 15.0, 20.0))
 
+    parts = [Part(method, rows, series, x) for method, rows in data.items()]
+
     def build(inner: float) -> Any:
-        each = inner / len(by)
-        return beside(
-            [
-                lines(rows, series, x, y if i == 0 else y.hidden(), (each, 120), points=False,
-                      title=method, level=LEVEL, labels=i == len(by) - 1)
-                for i, (method, rows) in enumerate(data.items())
-            ],
-            12,
-        )  # fmt: skip
+        size = (inner / len(by), 120)
+        return in_a_row(parts, y, size, points=False, level=LEVEL, spacing=12)
 
     caption = (
         "Probability that two models are ordered rightly given the gap observed on the "
@@ -141,16 +134,13 @@ def unresolved(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch | Le
     data = [_shares_of(b, numbers) for b in there]
     y = Axis(("pairs closer than the MDAD (%)",), 0, 100, ticks=(0.0, 25.0, 50.0, 75.0, 100.0))
 
+    parts = [
+        Part(b.name, rows, series_of(list(b.main)), sizes_axis(_sizes(rows), b.pool))
+        for b, rows in zip(there, data, strict=True)
+    ]
+
     def build(inner: float) -> Any:
-        each = inner / len(there)
-        return beside(
-            [
-                lines(rows, series_of(list(b.main)), sizes_axis(_sizes(rows), b.pool),
-                      y if i == 0 else y.hidden(), (each, HEIGHT), title=b.name,
-                      labels=i == len(there) - 1)
-                for i, (b, rows) in enumerate(zip(there, data, strict=True))
-            ]
-        )  # fmt: skip
+        return in_a_row(parts, y, (inner / len(there), HEIGHT))
 
     caption = (
         "Share of the compared pairs whose gap on the seen items is below the MDAD: their order "
@@ -183,37 +173,23 @@ def splits(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch | LeftOu
             "no split of the models but the random one was audited (mdad audit FILE --split "
             "frontier)",
         )
-    common = (
-        [m for m in one.splits["random"] if all(m in by for by in one.splits.values())]
-        if ("random" in one.splits)
-        else list(next(iter(one.splits.values())))
-    )
+    first, *others = one.splits.values()
+    common = [method for method in first if all(method in by for by in others)]
     methods = [series.key for series in series_of(common)][:COLUMNS]
     if not methods:
         return LeftOut(name, "the splits that were audited have no method in common")
     series = plain_series(list(one.splits), list(one.splits))
-    data = {
-        method: [
-            {**row, "series": split}
-            for split, by in one.splits.items()
-            for row in mdad_rows(numbers, those(by, [method]), band=False)
-        ]
-        for method in methods
-    }
-    y = mdad_axis([row for rows in data.values() for row in rows])
+    data = [_by_split(one, method, numbers) for method in methods]
+    y = mdad_axis([row for rows in data for row in rows])
+    pool = results_of(first).n_items("seen")
+    parts = [
+        Part(method, rows, series, sizes_axis(_sizes(rows), pool))
+        for method, rows in zip(methods, data, strict=True)
+    ]
 
     def build(inner: float) -> Any:
-        each = inner / len(data)
-        return beside(
-            [
-                lines(rows, series, sizes_axis(_sizes(rows), one_pool(one)),
-                      y if i == 0 else y.hidden(), (each, HEIGHT), title=method,
-                      labels=i == len(data) - 1)
-                for i, (method, rows) in enumerate(data.items())
-            ]
-        )  # fmt: skip
+        return in_a_row(parts, y, (inner / len(parts), HEIGHT))
 
-    first = next(iter(one.splits.values()))
     caption = (
         "MDAD against the size when target models are drawn at random, when a family of models is "
         "on one side only (grouped), and when the best models are the targets (frontier). "
@@ -223,6 +199,9 @@ def splits(benchmarks: Sequence[Benchmark], numbers: Numbers) -> Sketch | LeftOu
     return Sketch(name, caption, width, build, one.simulated)
 
 
-def one_pool(one: Benchmark) -> int:
-    """Number of seen items, the same under every split."""
-    return results_of(next(iter(one.splits.values()))).n_items("seen")
+def _by_split(one: Benchmark, method: str, numbers: Numbers) -> Rows:
+    return [
+        {**row, "series": split}
+        for split, by in one.splits.items()
+        for row in mdad_rows(numbers, those(by, [method]), band=False)
+    ]

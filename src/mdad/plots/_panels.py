@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mdad.plots._axes import Axis, Spec
 from mdad.plots._style import TEXT, cut
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from mdad.plots._style import Series
 
-__all__ = ["Rows", "bars", "below", "beside", "lines"]
+__all__ = ["Part", "Rows", "bars", "below", "beside", "in_a_row", "lines"]
 
 BETWEEN = 11.5
 """Pixels between the names of two lines."""
@@ -302,6 +302,46 @@ OWN = {"scale": {"color": "independent", "shape": "independent", "x": "independe
 def beside(panels: Sequence[Spec], spacing: float = 8) -> Spec:
     """Panels in a row."""
     return {"hconcat": list(panels), "spacing": spacing, "resolve": OWN}
+
+
+class Part(NamedTuple):
+    """A panel of a row: its title, its lines and its own axis."""
+
+    title: str
+    rows: Rows
+    series: Sequence[Series]
+    x: Axis
+
+
+def in_a_row(
+    parts: Sequence[Part],
+    y: Axis,
+    size: tuple[float, float],
+    *,
+    points: bool = True,
+    level: float | None = None,
+    named: bool = False,
+    spacing: float = 8,
+) -> Spec:
+    """Panels with one vertical axis: the first has its text, the last (or each) names its lines."""
+    last = len(parts) - 1
+    return beside(
+        [
+            lines(
+                part.rows,
+                part.series,
+                part.x,
+                y.hidden() if i else y,
+                size,
+                title=part.title,
+                labels=named or i == last,
+                points=points,
+                level=level,
+            )
+            for i, part in enumerate(parts)
+        ],
+        spacing,
+    )
 
 
 def below(rows: Sequence[Spec], spacing: float = 10) -> Spec:
