@@ -108,6 +108,26 @@ class Reproduced(Case):
         return mdad.reproduce(**self.options, out=folder)
 
 
+class Asking(Case):
+    """A session that cannot start, go on or be told."""
+
+    def load(self, folder):
+        """Start one in the folder, change its file, resume it and tell answers."""
+        told, change = self.files.get("told", {}), self.files.get("change", ("", ""))
+        items, path = [f"q{i}" for i in range(1, 21)], folder / "session.json"
+        mdad.Session.new(["a", "b"], items=items, path=path, **self.options)
+        path.write_text(path.read_text().replace(*change, 1))
+        mdad.Session.load(path).tell(told)
+
+
+class Examined(Case):
+    """Scores whose items are examined."""
+
+    def load(self, folder):
+        """Load them and look at their items."""
+        return mdad.diagnose_items(super().load(folder))
+
+
 def unfinished_results(path):
     scores = mdad.datasets.simulate(n_models=15, n_items=20, seed=1)
     mdad.audit(scores, methods=["random"], sizes=[5], runs=2, out=path)
@@ -496,6 +516,43 @@ CASES = (
         "`mdad.figures` with a format that has no lines",
         {},
         {"formats": ["jpeg"]},
+    ),
+    Examined(
+        "items examined through two models",
+        "`mdad.diagnose_items` of two models on three items",
+        {"scores.csv": WIDE},
+    ),
+    Asking(
+        "a learned session without source models",
+        "`mdad.Session.new` with design='c-optimal' and ids only",
+        {},
+        {"design": "c-optimal"},
+    ),
+    Asking(
+        "a budget beyond the pool",
+        "`mdad.Session.new` of 20 items with a budget of 30",
+        {},
+        {"budget": 30},
+    ),
+    Asking(
+        "a session with another error probability than it began with",
+        "session.json with alpha edited",
+        {"change": ('"alpha": 0.05', '"alpha": 0.5')},
+    ),
+    Asking(
+        "a session cut short",
+        "session.json without its first brace",
+        {"change": ("{", "")},
+    ),
+    Asking(
+        "an answer to another question",
+        "`session.tell` of an item that is not in the pool",
+        {"told": {"q99": {"a": 1}}},
+    ),
+    Asking(
+        "an answer that is none",
+        "`session.tell` of an item that could not be scored",
+        {"told": {"q7": {"a": None}}},
     ),
     Reproduced("a reproduction of nothing", "`mdad.reproduce` without scores", {}),
     Reproduced(
