@@ -45,6 +45,13 @@ def shards(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.glob("runs/run-*.parquet"))}
 
 
+def temporary(place: Path) -> Path:
+    """Where copies of the scores are kept for workers to map."""
+    folder = place / "temporary"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 def begin(place: Path, out: str, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(  # noqa: S603  # our own command
         [*COMMAND, "--out", out, *options],
@@ -53,6 +60,7 @@ def begin(place: Path, out: str, *options: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        env={**os.environ, "TMPDIR": str(temporary(place))},
     )
 
 
@@ -77,9 +85,10 @@ def until(place: Path, out: str, wanted: int, process: subprocess.Popen[str], ex
     time.sleep(extra)
 
 
-def copies() -> set[str]:
-    """Copies of scores that workers map into memory."""
-    return {path.name for path in Path(tempfile.gettempdir()).glob("mdad-*")}
+def left_behind(place: Path) -> int:
+    """Copies of scores that are there a few seconds after the last command ended."""
+    time.sleep(5)
+    return len(list(temporary(place).glob("mdad-*")))
 
 
 def killed(
@@ -87,7 +96,7 @@ def killed(
 ) -> str:
     """Kill again and again at random points; what the last message said."""
     out = f"kill-{how}-{'-'.join(options).strip('-') or 'one'}"
-    ended, said, done, before = 0, "", [], copies()
+    ended, said, done = 0, "", []
     while ended < kills:
         there = check(place, out, whole)
         if there == RUNS:
@@ -102,11 +111,10 @@ def killed(
         done.append(check(place, out, whole))
     code, _ = finish(place, out, *options)
     complete = check(place, out, whole)
-    leftover = copies() - before
     print(
         f"{out}: ended {ended} times with {signal.Signals(how).name}; runs there afterwards {done};"
         f" then exit {code} with {complete} of {RUNS} runs, all bytes equal; copies of the scores "
-        f"left behind: {len(leftover)}",
+        f"left behind: {left_behind(place)}",
         flush=True,
     )
     return said

@@ -298,21 +298,31 @@ def test_numerics_take_one_thread_in_any_number_of_threads_at_a_time():
     assert {name: os.environ.get(name) for name in VARIABLES} == variables
 
 
-def test_libraries_loaded_by_a_run_have_one_thread_and_all_afterwards():
-    code = """
-import os
+LATE = """
+import os, sys
+for name in list(os.environ):
+    if name.endswith("_NUM_THREADS"):
+        del os.environ[name]
+wanted = len(os.sched_getaffinity(0))
+if len(sys.argv) > 1:
+    os.environ["OMP_NUM_THREADS"] = sys.argv[1]
+    wanted = int(sys.argv[1])
 from mdad._threads import one_thread
 from threadpoolctl import threadpool_info
+assert threadpool_info() == []
 with one_thread():
     import sklearn.cluster, scipy.linalg
     inside = {p["filepath"]: p["num_threads"] for p in threadpool_info()}
 after = {p["filepath"]: p["num_threads"] for p in threadpool_info()}
 assert len(inside) > 1 and set(inside.values()) == {1}, inside
-assert set(after.values()) == {len(os.sched_getaffinity(0))}, after
-assert "OMP_NUM_THREADS" not in os.environ
+assert set(after.values()) == {wanted}, after
+assert os.environ.get("OMP_NUM_THREADS") == (sys.argv[1] if len(sys.argv) > 1 else None)
 """
-    clean = {k: v for k, v in os.environ.items() if k not in VARIABLES}
-    subprocess.run([sys.executable, "-c", code], check=True, env=clean)
+
+
+@pytest.mark.parametrize("wanted", [(), ("3",)])
+def test_libraries_loaded_by_a_run_have_one_thread_and_what_is_wanted_afterwards(wanted):
+    subprocess.run([sys.executable, "-c", LATE, *wanted], check=True)
 
 
 def test_a_failing_run_leaves_the_limits_as_they_were():

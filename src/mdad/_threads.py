@@ -64,8 +64,8 @@ class _Process:
             self._limit.restore_original_limits()
             for pool in self._found().lib_controllers:
                 if pool.filepath not in self._known:
-                    # Loaded by a run; what the process does next may use every core again.
-                    pool.set_num_threads(_n_cores())
+                    # Loaded by a run; what the process does next has what the user wants.
+                    pool.set_num_threads(_wanted(self._variables))
             _nobody_controls()
 
     def _found(self) -> ThreadpoolController:
@@ -91,7 +91,11 @@ def _nobody_controls() -> None:
         clear(force=True)
 
 
-def _n_cores() -> int:
+def _wanted(variables: dict[str, str | None]) -> int:
+    """Threads of a library that is loaded without a limit: what a variable says, or one a core."""
+    for value in variables.values():
+        if value is not None and value.isdecimal() and int(value) > 0:
+            return int(value)
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on this system
