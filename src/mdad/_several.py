@@ -32,7 +32,7 @@ class Do(Protocol):
     """Does all runs of one experiment; see :func:`mdad.runner.run_experiment`."""
 
     def __call__(
-        self, experiment: Experiment, out: Path | None, progress: Callable[[int, int], None]
+        self, experiment: Experiment, *, out: Path | None, progress: Callable[[int, int], None]
     ) -> Results: ...
 
 
@@ -93,7 +93,9 @@ def run_each(
     for kind, experiment in experiments.items():
         place = None if out is None else out / kind
         try:
-            finished[kind] = do(experiment, place, _after(before, everything, progress))
+            finished[kind] = do(
+                experiment, out=place, progress=_after(before, everything, progress)
+            )
         except MdadError as error:
             failed[kind] = error
         before += experiment.runs

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -298,44 +299,37 @@ def audit(
     completed = scores.complete(check_real("max_missing", max_missing, 0, 1))
     kinds = split_kinds(split)
 
+    one = Experiment(
+        methods=tuple(methods),
+        sizes=tuple(sizes),
+        fractions=tuple(fractions),
+        runs=runs,
+        n_source=n_source,
+        n_target=n_target,
+        targets=matching(completed.scores.models, targets),
+        seen=seen,
+        subtasks=subtasks,
+        aggregate=aggregate,
+        form=form,
+        seed=seed,
+    )
+
     def made(kind: SplitKind) -> Experiment:
-        return Experiment(
-            methods=tuple(methods),
-            sizes=tuple(sizes),
-            fractions=tuple(fractions),
-            runs=runs,
-            n_source=n_source,
-            n_target=n_target,
-            targets=matching(completed.scores.models, targets),
-            split=kind,
-            # Of several splits the grouped one alone has families.
-            groups=groups if kind == "grouped" or "grouped" not in kinds else "",
-            seen=seen,
-            subtasks=subtasks,
-            aggregate=aggregate,
-            form=form,
-            seed=seed,
-        )
+        # Of several splits the grouped one alone has families.
+        own = groups if kind == "grouped" or "grouped" not in kinds else ""
+        return replace(one, split=kind, groups=own)
 
-    def do(
-        experiment: Experiment,
-        out: str | os.PathLike[str] | None,
-        progress: Callable[[int, int], None] | None,
-    ) -> Results:
-        return run_experiment(
-            completed,
-            experiment,
-            out=out,
-            n_jobs=n_jobs,
-            backend=backend,
-            scheduler=scheduler,
-            memory=memory,
-            progress=progress,
-            tell=tell,
-        )
-
+    do = partial(
+        run_experiment,
+        completed,
+        n_jobs=n_jobs,
+        backend=backend,
+        scheduler=scheduler,
+        memory=memory,
+        tell=tell,
+    )
     if len(kinds) == 1:
-        return Audit(do(made(*kinds), out, progress))
+        return Audit(do(made(*kinds), out=out, progress=progress))
     experiments = check_each(kinds, made, completed.scores)
     first, *further = run_each(experiments, do, None if out is None else Path(out), progress)
     return Audit(first, tuple(further))
