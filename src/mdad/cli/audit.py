@@ -156,11 +156,13 @@ def audit_command(
     method chooses items, and the order of the target models on them is compared with their order
     on the full benchmark.
     """
-    from mdad.intervals import Interval  # noqa: PLC0415  # slow to import
+    from mdad._checks import check_real  # noqa: PLC0415  # slow to import
+    from mdad.intervals import Interval  # noqa: PLC0415
 
     interval = Interval(cast("Any", _choice("unit", unit, ("models", "runs"))), level)
     _choice("rule", rule, ("monotone", "first", "reference"))
     _choice("ties", ties, ("wrong", "half"))
+    check_real("threshold", threshold, 0, 1, open_ends=True)  # told before any run is done
     scores = read_scores(
         file,
         items=items,
@@ -246,7 +248,9 @@ def _one(
 
     try:
         with progress_bar("runs") as progress:
-            result = audit(scores, **settings, out=out, progress=progress, tell=progress.tell)
+            # What a machine reads must not be told besides what it asked for.
+            tell = None if quiet else progress.tell
+            result = audit(scores, **settings, out=out, progress=progress, tell=tell)
     except KeyboardInterrupt as stopped:
         # typer would end without a word.
         fail(str(stopped) or "stopped.", code=130)
