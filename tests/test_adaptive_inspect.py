@@ -2,9 +2,11 @@
 
 import json
 import sys
+import types
 
 import pytest
 
+from harness_logs import inspect_eval, inspect_sample
 from mdad.adaptive import Session
 from mdad.adaptive._inspect import sample_id
 from mdad.errors import SettingError
@@ -75,3 +77,60 @@ def test_without_inspect_it_says_what_to_install(monkeypatch):
 
 def test_samples_are_named_without_their_task():
     assert sample_id("a/b/c") == "c"
+
+
+@pytest.fixture
+def fake(monkeypatch, tmp_path):
+    """An `inspect_ai.eval` that writes a log, without the harness; what it was asked for."""
+    asked = []
+
+    def evaluate(task, *, model, sample_id, display, log_dir, status="success"):
+        assert (task, display) == ("quiz.py", "none")
+        asked.append((model, tuple(sample_id)))
+        path = tmp_path / log_dir / f"{len(asked)}.eval"
+        path.parent.mkdir(exist_ok=True)
+        samples = [inspect_sample(i, "C" if model == "m/good" else "I") for i in sample_id]
+        inspect_eval(path, samples, model=model)
+        error = None if status == "success" else types.SimpleNamespace(message="no money left")
+        return [types.SimpleNamespace(status=status, error=error, location=path.as_uri())]
+
+    module = types.ModuleType("inspect_ai")
+    module.eval = evaluate
+    monkeypatch.setitem(sys.modules, "inspect_ai", module)
+    return asked
+
+
+MODELS = {"good": "m/good", "bad": "m/bad"}
+
+
+def test_batches_are_samples_of_one_model(fake):
+    session = Session.new(["good", "bad"], items=[f"quiz/q{i}" for i in range(60)])
+    found = session.run_inspect("quiz.py", MODELS, log_dir="logs", scorer="match")
+    assert (found.better, found.size) == ("good", 10)
+    assert [model for model, _ in fake] == ["m/good", "m/bad"]
+    assert fake[0][1] == tuple(item[5:] for item in session.setup.plan.order[:10])
+
+
+@pytest.mark.usefixtures("fake")
+def test_one_sample_at_a_time():
+    session = Session.new(["good", "bad"], items=[f"q{i}" for i in range(60)], batch=1)
+    assert session.run_inspect("quiz.py", MODELS, log_dir="logs").better == "good"
+
+
+def test_a_run_that_did_not_end_well_is_not_taken(fake):
+    session = Session.new(["good", "bad"], items=[f"q{i}" for i in range(60)])
+    with pytest.raises(SettingError, match="error, no money left"):
+        session.run_inspect("quiz.py", MODELS, log_dir="logs", status="error")
+    assert session.answers == {}
+    assert len(fake) == 1
+
+
+@pytest.mark.usefixtures("fake")
+def test_what_cannot_be_asked_of_inspect():
+    session = Session.new(["x", "y"], items=[f"q{i}" for i in range(60)])
+    with pytest.raises(SettingError, match="which model of Inspect 'x' is"):
+        session.run_inspect("quiz.py", MODELS, log_dir="logs")
+    items = [f"{task}/q{i}" for task in "ab" for i in range(10)]
+    session = Session.new(["good", "bad"], items=items, batch=20)
+    with pytest.raises(SettingError, match="a session for each task"):
+        session.run_inspect("quiz.py", MODELS, log_dir="logs")
