@@ -248,9 +248,7 @@ def _one(
 
     try:
         with progress_bar("runs") as progress:
-            # What a machine reads must not be told besides what it asked for.
-            tell = None if quiet else progress.tell
-            result = audit(scores, **settings, out=out, progress=progress, tell=tell)
+            result = audit(scores, **settings, out=out, progress=progress, tell=progress.tell)
     except KeyboardInterrupt as stopped:
         # typer would end without a word.
         fail(str(stopped) or "stopped.", code=130)
