@@ -157,18 +157,22 @@ def _keep(done: Reproduction, out: Path) -> None:
 
 
 def _show(done: Reproduction, out: Path) -> None:
-    from rich.table import Table  # noqa: PLC0415  # slow to import
-    from rich.text import Text  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415  # slow to import
 
-    from mdad.reproducing._words import HEADERS, cells_of, notes, warning  # noqa: PLC0415
+    from mdad.reproducing._words import cells_of, notes, warning  # noqa: PLC0415
 
     screen = console()
     if said := warning(done):
-        screen.print(Text(said, style="bold"), end="\n\n")
-    table = Table(*HEADERS, box=None, pad_edge=False, padding=(0, 2, 1, 0))
+        screen.print(Text(said, style="bold"))
+    last = ""
     for finding in done.findings:
-        table.add_row(*map(Text, cells_of(finding)))
-    screen.print(table)
+        claim, place, measured, verdict, steady = cells_of(finding)
+        if claim != last:
+            screen.print(Text(f"\n{claim}", style="bold"))
+        halves = "" if steady == "-" else f" (in both halves: {steady})"
+        screen.print(Text(f"  {place}: {verdict}{halves}. {measured}".removesuffix(". -")))
+        last = claim
+    screen.print()
     for note in notes(done):
         screen.print(Text(f"- {note}"))
     screen.print(Text(f"\nResults, claims.md, claims.json: {out}. Figures: mdad figures {out}"))
