@@ -248,7 +248,9 @@ def _one(
 
     try:
         with progress_bar("runs") as progress:
-            result = audit(scores, **settings, out=out, progress=progress, tell=progress.tell)
+            # What a machine reads must not be told besides what it asked for.
+            tell = None if quiet else progress.tell
+            result = audit(scores, **settings, out=out, progress=progress, tell=tell)
     except KeyboardInterrupt as stopped:
         # typer would end without a word.
         fail(str(stopped) or "stopped.", code=130)
