@@ -12,6 +12,7 @@ from mdad._checks import counted, listed
 from mdad._content import contents_of
 from mdad.adaptive import _state
 from mdad.adaptive._plan import Look, learned_look, random_look
+from mdad.adaptive._state import by_item
 from mdad.errors import FormatError, ScoresError
 from mdad.scores import ScoreMatrix
 
@@ -387,15 +388,3 @@ class Session:
                     "design promises nothing. The design 'random' holds there."
                 )
         return tuple(notes)
-
-
-def by_item(scores: ScoreMatrix) -> Answers:
-    """Item -> model -> score of a matrix; cells that were not scored are left out."""
-    return {
-        item: {
-            model: float(value)
-            for model, value in zip(scores.models, scores.values[:, column], strict=True)
-            if not np.isnan(value)
-        }
-        for item, column in scores.item_position.items()
-    }

@@ -89,34 +89,21 @@ def make_setup(
     names = _models(models, against)
     pool, ids, sources = _pool(items, scores, micro, score_range, name, aggregate)
     reference = _reference(against, pool)
-    if design != "random" and sources is None:
-        raise MethodError(
-            f"the design {design!r} learns from source models: give their scores (--scores FILE). "
-            "The design 'random' needs none."
-        )
-    if design == "random" and pool.aggregate == "macro":
-        raise MethodError(
-            "the design 'random' decides about the plain mean of all items; this full score is a "
-            "macro average. Take a learned design, or aggregate='micro'."
-        )
+    _check_design(design, pool, sources)
     if budget is None:
         share = 1 if design == "random" else LEARNED_SHARE
         budget = max(batch, int(share * len(ids)))
     budget = check_int("budget", budget, 1)
     check_budget(batch, budget, len(ids))
-    looks = looks_of(batch, budget)
+    looks, learned = looks_of(batch, budget), None
     if design == "random":
         plan = _random_plan(ids, looks, pool.n_items, alpha, spending, seed)
-        learned = None
     else:
         known = _others(cast("ScoreMatrix", sources), names)
         plan = learned_plan(
             known, design, looks, alpha=alpha, aggregate=pool.aggregate, reference=reference
         )
-        full = known.full_scores(pool.aggregate)
-        learned = Sources(
-            known.n_models, known.data_fingerprint, float(full.min()), float(full.max())
-        )
+        learned = _sources(known, pool.aggregate)
     return Setup(
         models=names,
         reference=reference,
@@ -130,6 +117,24 @@ def make_setup(
         sources=learned,
         contents=_contents(plan, micro, sources),
     )
+
+
+def _check_design(design: Design, pool: Pool, sources: ScoreMatrix | None) -> None:
+    if design != "random" and sources is None:
+        raise MethodError(
+            f"the design {design!r} learns from source models: give their scores (--scores FILE). "
+            "The design 'random' needs none."
+        )
+    if design == "random" and pool.aggregate == "macro":
+        raise MethodError(
+            "the design 'random' decides about the plain mean of all items; this full score is a "
+            "macro average. Take a learned design, or aggregate='micro'."
+        )
+
+
+def _sources(scores: ScoreMatrix, aggregate: Aggregate) -> Sources:
+    full = scores.full_scores(aggregate)
+    return Sources(scores.n_models, scores.data_fingerprint, float(full.min()), float(full.max()))
 
 
 def _models(models: Sequence[str], against: float | None) -> tuple[str, ...]:

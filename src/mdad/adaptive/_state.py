@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+import numpy as np
 
 from mdad._checks import counted, listed
 from mdad._files import write_atomically
@@ -17,6 +18,8 @@ from mdad.errors import FormatError, ScoresError
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from mdad.scores import ScoreMatrix
 
 VERSION = 1
 MAX_BYTES = 100 * 2**20
@@ -219,3 +222,15 @@ def _score(setup: Setup, item: str, model: str, value: Any) -> float:
             "that it counts as wrong."
         )
     return score + 0.0
+
+
+def by_item(scores: ScoreMatrix) -> Answers:
+    """Item -> model -> score of a matrix; cells that were not scored are left out."""
+    return {
+        item: {
+            model: float(value)
+            for model, value in zip(scores.models, scores.values[:, column], strict=True)
+            if not np.isnan(value)
+        }
+        for item, column in scores.item_position.items()
+    }
