@@ -25,6 +25,7 @@ from mdad.errors import BackendError, SettingError
 from mdad.experiment import Experiment
 from mdad.runner import run_experiment
 from mdad.scores import Completed
+from mdad.storage import write_directory
 
 EXPERIMENT = Experiment(
     methods=("random", "random-subtasks-proportional", "stratified-confidence", "c-optimal"),
@@ -264,6 +265,50 @@ def test_lost_workers_are_explained_and_faults_are_not_hidden():
     assert "Dask gave a run up" in str(explained)
     fault = ZeroDivisionError()
     assert _backends._explained(fault) is fault
+
+
+def test_what_workers_do_gives_the_same_run_here(tmp_path, completed, monkeypatch):
+    experiment = EXPERIMENT.resolve(completed.scores.sorted())
+    write_directory(completed.scores.sorted(), tmp_path / "scores")
+    expected = _backends.work(completed.scores.sorted(), experiment, 1).estimates
+    served = []
+    monkeypatch.setattr(_backends, "_serve", served.append)
+    found = _backends.work_for(7, tmp_path / "scores", experiment, 1)
+    assert (found.estimates == expected).all()
+    assert served == [7]
+    store = SimpleNamespace(get={"reference": completed.scores.sorted()}.__getitem__)
+    monkeypatch.setitem(sys.modules, "ray", store)
+    found = _backends.work_kept(_backends._Kept("reference"), experiment, 1)
+    assert (found.estimates == expected).all()
+
+
+def test_a_worker_ends_when_its_parent_is_another(monkeypatch):
+    parents, ended = iter([5, 5, 1]), []
+    system = SimpleNamespace(getppid=lambda: next(parents), _exit=ended.append)
+    monkeypatch.setattr(_backends, "os", system)
+    monkeypatch.setattr(_backends, "time", SimpleNamespace(sleep=lambda _seconds: None))
+    _backends._end_with(5)
+    assert ended == [1]
+
+
+def test_no_room_for_the_copy_of_the_scores_is_told(completed, monkeypatch):
+    def full(*_args, **_settings):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_backends, "write_directory", full)
+    with pytest.raises(BackendError, match=r"No space left on device\. Free space there"):
+        run_experiment(completed, EXPERIMENT, n_jobs=2)
+
+
+def test_dead_workers_end_the_audit_with_what_is_kept(tmp_path, completed, monkeypatch):
+    def dying(*_args):
+        raise type("TerminatedWorkerError", (Exception,), {})
+
+    monkeypatch.setattr(_backends, "work", dying)
+    with pytest.raises(
+        BackendError, match=r"a worker process died.* 0 of 5 runs are done and kept"
+    ):
+        run_experiment(completed, EXPERIMENT, backend="threads", n_jobs=2, out=tmp_path / "o")
 
 
 def threads_of(user_api):

@@ -88,7 +88,9 @@ def dask_client(target: Any) -> Iterator[Any]:
     else:
         _reach(target, "Dask", HOW_DASK)
         # What it logs of a lost connection, with tracebacks, is said in one paragraph here.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in [*logging.root.manager.loggerDict, "distributed.client"]:
+            if name.partition(".")[0] in {"distributed", "tornado"}:
+                logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             client = Client(target, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:
