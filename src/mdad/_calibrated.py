@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +12,14 @@ import numpy.typing as npt
 from mdad._checks import counted, listed
 from mdad._frozen import thaw
 from mdad._spread import share_below, upper
+from mdad._verdict import PairVerdict, Score, Verdict, holm, ranking
 from mdad.crossfit import expected_scores, misfits
 from mdad.errors import ScoresError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mdad._runs import Missing
     from mdad._specs import Calibration
     from mdad.microbenchmark import Microbenchmark
 
@@ -166,3 +169,79 @@ def origin(micro: Microbenchmark) -> str:
         f"Errors and probabilities were measured on {counted(calibration.n_models, 'source model')}"
         f"{kind}, held out while the items were chosen anew: they speak of models like these."
     )
+
+
+def learned_scores(
+    micro: Microbenchmark,
+    models: Sequence[str],
+    values: FloatArray,
+    found: Learned,
+    level: float,
+) -> tuple[Score, ...]:
+    scores = []
+    for k, (model, row) in enumerate(zip(models, values, strict=True)):
+        ends = interval(micro, float(found.estimates[k]), float(found.errors[k]), level)
+        one = Learned(found.estimates[[k]], found.errors[[k]], found.misfit[[k]])
+        n, notes = int((~np.isnan(row)).sum()), tuple(warnings_of(micro, [model], one))
+        scores.append(Score(model, *ends, level, n, micro.size - n, micro.benchmark.n_items, notes))
+    return tuple(scores)
+
+
+def learned_verdict(
+    micro: Microbenchmark,
+    models: Sequence[str],
+    values: FloatArray,
+    common: npt.NDArray[np.bool_],
+    missing: Missing,
+    confidence: float,
+) -> Verdict:
+    found = learned(micro, models, values)
+    half = gap_half_width(micro, 2 * confidence - 1)
+    pairs = []
+    for i, j in combinations(range(len(models)), 2):
+        gap = float(found.estimates[i] - found.estimates[j])
+        pool, unseen = better(micro, gap)
+        difference = (values[i] - values[j])[common]
+        wins, losses = int((difference > 0).sum()), int((difference < 0).sum())
+        pairs.append(
+            PairVerdict(
+                a=models[i],
+                b=models[j],
+                gap=gap,
+                low=gap - half,
+                high=gap + half,
+                a_better=pool,
+                a_better_unseen=unseen,
+                confidence=max(pool, 1 - pool),
+                better=None,
+                wins=wins,
+                ties=len(difference) - wins - losses,
+                losses=losses,
+                mcnemar=None,
+                items_to_decide=None,
+            )
+        )
+    judged = holm(pairs, confidence)
+    scores = learned_scores(micro, models, values, found, 0.95)
+    notes = [origin(micro), *warnings_of(micro, models, found)]
+    if np.isnan(values).any():
+        notes.append("Missing scores were taken to be what models of that full score have there.")
+    return Verdict(
+        scores=scores,
+        pairs=judged,
+        ranking=ranking(dict(zip(models, found.estimates.tolist(), strict=True)), judged),
+        confidence=confidence,
+        n=int(common.sum()),
+        n_items=micro.benchmark.n_items,
+        point=micro.point,
+        notes=(*notes, *common_notes(micro, missing)),
+    )
+
+
+def common_notes(micro: Microbenchmark, missing: Missing) -> tuple[str, ...]:
+    notes = []
+    if missing == "wrong":
+        notes.append("Chosen items without a score were counted as wrong.")
+    if micro.benchmark.simulated:
+        notes.append("The micro-benchmark was made with simulated scores.")
+    return tuple(notes)

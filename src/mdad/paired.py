@@ -24,6 +24,7 @@ from mdad._moments import (
     weighted_moments,
     wilson,
 )
+from mdad._posterior import believed_error, probability_ahead
 from mdad.errors import ScoresError, SettingError
 
 if TYPE_CHECKING:
@@ -47,12 +48,6 @@ _MOST = 10**9
 GAP_SD = 0.05
 """Prior standard deviation of a full-score gap as a share of the range: 5 points. Of gaps between
 models of GPQA and MuSR leaderboards it is 5.7 points, of IFEval and FaRel 25 to 29."""
-
-
-MOST_PSEUDO = 1000.0
-
-LEAST_ABILITY = 0.1
-"""Of the variance of full-score gaps at least so much is not noise of the pool."""
 
 
 @dataclass(frozen=True)
@@ -297,7 +292,7 @@ def paired_interval(
     believed = (centre, se, freedom)
     if weights is None and differing is not None and left > 0:
         mean, sd = (moment / width**2 for moment in differing)
-        se_believed = width * _believed(differences / width, left, mean, sd, spread / width)
+        se_believed = width * believed_error(differences / width, left, mean, sd, spread / width)
         believed = (gap, se_believed, None)
     below, above = _bounds(centre, se, freedom, level, gap)
     certain = 0.0 if n_items is None or unseen else size / n_items
@@ -308,7 +303,7 @@ def paired_interval(
         high=min(above, certain * gap + reach),
         level=level,
         standard_error=se,
-        a_better=_better(*believed, spread, other),
+        a_better=probability_ahead(*believed, spread, other),
         wins=wins,
         ties=size - wins - losses,
         losses=losses,
@@ -424,49 +419,3 @@ def _bounds(
     tail = (1 + level) / 2
     factor = NormalDist().inv_cdf(tail) if freedom is None else t_quantile(tail, freedom)
     return min(centre - factor * se, gap), max(centre + factor * se, gap)
-
-
-def _believed(differences: FloatArray, left: float, mean: float, sd: float, spread: float) -> float:
-    """Standard error of a gap, the variance of the differences shrunk to what it is for others.
-
-    Parameters
-    ----------
-    differences : as shares of the range
-    left : share of the pool that was not scored
-    mean, sd : of mean squared differences, over pairs of such models
-    spread : standard deviation of gaps
-    """
-    size, gap = len(differences), float(differences.mean())
-    # As many items as would know a pair's mean square as well as it is known from other pairs.
-    pseudo = min(mean * (1 - mean) / sd**2, MOST_PSEUDO) if sd > 0 else MOST_PSEUDO
-    square = (float(differences @ differences) + pseudo * mean) / (size + pseudo)
-    noise = square / size * left
-    # The observed gap is partly noise; taken whole it would make a lucky pair look sure.
-    likely = gap if math.isinf(spread) else gap * spread**2 / (spread**2 + noise)
-    return math.sqrt(max(square - likely**2, square / size) / size * left)
-
-
-def _better(
-    centre: float, se: float, freedom: int | None, spread: float, other: float = 0.0
-) -> float:
-    """Probability of a gap above 0; see :func:`paired_interval`.
-
-    Parameters
-    ----------
-    other : size of the sample over that of another pool the gap is to be over, 0 = this one
-    """
-    if se == 0:
-        return 0.5 if centre == 0 else float(centre > 0)
-    if math.isinf(spread):
-        z = centre / se / math.sqrt(1 + other)
-    else:
-        noise = se**2 * other
-        # What gaps of the pool vary by is partly its own noise, which another pool does not share.
-        ability = max(spread**2 - noise, LEAST_ABILITY * spread**2)
-        seen, unseen = ability + se**2, ability + noise
-        z = centre * ability / math.sqrt(seen * (seen * unseen - ability**2))
-    if freedom is None:
-        return NormalDist().cdf(z)
-    from scipy.special import stdtr  # noqa: PLC0415
-
-    return float(stdtr(freedom, z))
