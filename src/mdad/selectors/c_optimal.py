@@ -76,7 +76,7 @@ class Greedy:
         # P is a matrix less the squares of the latest steps, of which a block is taken from it
         # at a time: few large products are faster than many small ones.
         self._left: FloatArray32 | None = None
-        self._latest = np.empty((BLOCK, len(found.factors)), dtype=np.float32)
+        self._latest = np.zeros((BLOCK, len(found.factors)), dtype=np.float32)
         self._n_latest = 0
         self._variance, self._cross = found.variance, found.cross.copy()
         self._floor = EXHAUSTED * self._variance
@@ -114,6 +114,8 @@ class Greedy:
         along = self._factors[:, item]
         latest = self._latest[: self._n_latest]
         whole = along if self._left is None else self._left @ along
+        if not self._n_latest:
+            return np.asarray(whole, dtype=np.float32)
         return np.asarray(whole - (latest @ along) @ latest, dtype=np.float32)
 
     def _take_from_left(self, shared: FloatArray32) -> None:
