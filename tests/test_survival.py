@@ -227,9 +227,9 @@ def test_small_audits_one_after_another_leave_nothing_behind(tmp_path):
         after = some(range(20, 60))
     finally:
         tracemalloc.stop()
-    # A kept matrix is 12 kB and more, twice a run: less than half of one is none. What is left, 1 to
-    # 4 kB an audit, are what measuring coverage allocates and the references of pandas to tables
-    # that are gone, which it forgets from time to time.
+    # A kept matrix is 12 kB and more, twice a run: less than half of one is none. What is left,
+    # 1 to 4 kB an audit, are what measuring coverage allocates and the references of pandas to
+    # tables that are gone, which it forgets from time to time.
     assert after[0] - before[0] < 40 * 6000
     assert after[1] <= before[1]
     assert after[2] <= before[2]
