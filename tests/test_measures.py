@@ -131,6 +131,22 @@ def test_mdad_not_reached_is_nan_and_leaves_every_pair_unresolved(rule):
     assert row["high"] == math.inf
 
 
+@pytest.mark.parametrize("seed", [10, 53, 91])
+def test_an_interval_that_leaves_the_range_of_scores_is_not_reached_at_its_end(seed):
+    # Few runs vary so much that the corrected interval would end at 1.02 to 1.22 of the range.
+    results = random_counts(seed).results
+    frame = measures.mdad(results, items=("seen",), interval=Interval(n_resamples=50))
+    wide = frame[(frame["high"] == math.inf) & frame["mdad"].notna()]
+    assert len(wide) > 0
+    assert not ((frame["high"] > 1) & np.isfinite(frame["high"])).any()
+
+
+def test_a_gap_of_the_whole_range_is_reached():
+    results = curve_results({200: (40, 40)})
+    row = measures.mdad(results, items=("seen",), interval=Interval("runs", n_resamples=20))
+    assert row.loc[0, ["mdad", "low", "high"]].tolist() == [1, 1, 1]
+
+
 def test_mdad_reference_by_hand():
     # The first bin whose mean reaches the threshold, however few its pairs.
     results = curve_results({2: (20, 40), 3: (1, 1), 8: (40, 40)})

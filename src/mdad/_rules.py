@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mdad._pairs import BINS_PER_RANGE
 from mdad.intervals import crossing, interval_ends
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ MIN_PAIRS = 30
 """Pairs a bin needs before the rule "first" believes its mean."""
 
 ROUNDING = 1e-9
-"""A mean this little below the threshold is the threshold."""
+"""A mean this little below the threshold is the threshold; a gap this little beyond the range of
+scores, as a share of it, is the range."""
 
 
 class Found(NamedTuple):
@@ -31,14 +33,19 @@ class Found(NamedTuple):
 
 
 def monotone(table: Binned, cell: int, threshold: float, interval: Interval) -> Found:
-    """Where the isotonic fit reaches the threshold, and the interval of that crossing."""
+    """Where the isotonic fit reaches the threshold, and the interval of that crossing.
+
+    No two scores are further apart than their range: what lies beyond it is not reached. The ends
+    of a wide interval, stretched to hold what varies from run to run, can lie there.
+    """
     value = crossing(table.sums[cell], table.counts, table.position, threshold)
     replicates = [
         crossing(part.sums[cell], part.counts, table.position, threshold)
         for part in table.replicates
     ]
-    low, high = interval_ends(value, replicates, interval.level)
-    return Found(float(value), float(low), float(high))
+    widest = BINS_PER_RANGE * table.width * (1 + ROUNDING)
+    found = (value, *interval_ends(value, replicates, interval.level))
+    return Found(*(np.inf if gap > widest else float(gap) for gap in found))
 
 
 def first(table: Binned, cell: int, threshold: float, interval: Interval) -> Found:

@@ -143,8 +143,8 @@ def mdad(
     Returns
     -------
     data frame: method, size, items, mdad (NaN = not reached), low, high (inf = not reached in
-    that share of the replicates), n_pairs, unresolved (share of the target pairs whose gap is
-    below the MDAD; 1 when it is not reached)
+    that share of the replicates, or beyond the range of scores), n_pairs, unresolved (share of the
+    target pairs whose gap is below the MDAD; 1 when it is not reached)
 
     Raises
     ------
