@@ -117,7 +117,7 @@ def test_an_extended_one_knows_more(world, tmp_path):
     again = refit(micro, fresh, extend=10)
     assert again.size == 25
     assert set(micro.items) < set(again.items)
-    assert again.calibration.gap.scale < refit(micro, fresh).calibration.gap.scale
+    assert again.calibration.gap.noise < refit(micro, fresh).calibration.gap.noise
     third = refit(again, fresh)
     assert third.made.lineage == (micro.fingerprint, again.fingerprint)
     assert Microbenchmark.load(third.save(tmp_path / "m.json")) == third

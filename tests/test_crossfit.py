@@ -1,5 +1,6 @@
 """Learned micro-benchmarks: frozen, scored from the file alone, their errors measured."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -9,10 +10,12 @@ import scipy.stats
 
 import mdad
 from mdad import datasets
+from mdad._calibrated import calibration_of
 from mdad._frozen import freeze, thaw, weights_of
+from mdad._gap_law import ahead, gap_interval, gap_law, sure_gap, without_noise
 from mdad._rng import Stream
-from mdad._specs import Spread
-from mdad._spread import lead_spread, share_below, spread_of, upper, widened
+from mdad._specs import GapLaw
+from mdad._spread import spread_of, upper
 from mdad.crossfit import _folds, calibrate, misfits, profile_of
 from mdad.errors import MethodError, ScoresError, SettingError
 from mdad.methods import METHODS, make_method
@@ -112,7 +115,7 @@ def test_where_items_say_nothing_no_gap_is_trusted():
     in_sample = np.corrcoef(values, full)[0, 1]
     assert in_sample > 0.6
     spread = np.std(values)
-    assert share_below(micro.calibration.lead_unseen, 2 * spread) < 0.75
+    assert ahead(micro.calibration.gap_unseen, 2 * spread) < 0.75
     fresh = mdad.ScoreMatrix(
         rng.integers(0, 2, (400, 300)).astype(float), noise.models, noise.items
     )
@@ -294,7 +297,7 @@ def test_a_spread_is_that_of_scipy():
     rng = np.random.default_rng(3)
     for freedom, chosen in ((5, (4, 6)), (200, (20, 100))):
         errors = 0.3 * rng.standard_t(freedom, 4000) + 0.1
-        found = spread_of(errors, centred=False)
+        found = spread_of(errors)
         assert chosen[0] <= found.freedom <= chosen[1]
         _, centre, scale = scipy.stats.t.fit(errors, fdf=found.freedom)
         assert found.scale == pytest.approx(scale, rel=0.02)
@@ -302,26 +305,69 @@ def test_a_spread_is_that_of_scipy():
         assert upper(found, 0.95) == pytest.approx(
             np.quantile(np.abs(errors - 0.1), 0.95), rel=0.06
         )
-    assert spread_of(np.zeros(5), centred=True).scale == 0
-    assert share_below(Spread(0.0, 10.0), 0.1) == 1
-    assert share_below(Spread(0.0, 10.0), 0.0) == 0.5
+    assert spread_of(np.full(5, 0.2)).scale == 0
 
 
-def test_a_lead_is_right_as_often_as_the_fitted_t_says():
+def test_the_law_of_gaps_is_the_one_they_were_drawn_from():
     rng = np.random.default_rng(4)
-    true = rng.normal(0, 0.1, 20_000)
-    estimated = true + rng.normal(0, 0.1, 20_000)
-    found = lead_spread(estimated, true, (0.0, 1.0))
-    # By the bivariate Normal law: correlation 1 / sqrt(2), so P(right | e) = Phi(e / sd(e)).
-    for gap in (0.05, 0.1, 0.2, 0.3):
-        expected = scipy.stats.norm.cdf(gap / math.sqrt(0.02))
-        assert share_below(found, gap) == pytest.approx(expected, abs=0.01)
-    assert lead_spread(np.zeros(4), np.ones(4), (0.0, 1.0)).scale == 1
-    sure = lead_spread(true, true, (0.0, 1.0))
-    assert 0.5 < share_below(sure, 0.2) < 1
-    wider = widened(found, 0.01, least=found)
-    assert wider.scale > found.scale
-    assert widened(found, -1.0, least=found) == found
+    for freedom, chosen in ((5, (4, 6)), (200, (20, 100))):
+        e = rng.normal(0, 0.1, 20_000)
+        g = 0.8 * e + np.hypot(0.04, 0.3 * e) * rng.standard_t(freedom, 20_000)
+        found = gap_law(10 * e, 10 * g, 10_000, 10.0)
+        assert chosen[0] <= found.freedom <= chosen[1]
+        assert found.slope == pytest.approx(0.8, abs=0.02)
+        assert found.noise == pytest.approx(0.4, rel=0.05)
+        assert found.share == pytest.approx(0.3, abs=0.03)
+        for low, high in ((0.02, 0.05), (0.05, 0.1), (0.1, 0.2), (0.2, 0.4)):
+            inside = (np.abs(e) > low) & (np.abs(e) < high)
+            said = np.mean([ahead(found, 10 * x) for x in np.abs(e[inside])])
+            assert said == pytest.approx(np.mean((g * e)[inside] > 0), abs=0.02)
+            ends = [gap_interval(found, 10 * x, 0.9) for x in e[inside]]
+            held = [a <= 10 * x <= b for (a, b), x in zip(ends, g[inside], strict=True)]
+            assert np.mean(held) == pytest.approx(0.9, abs=0.025)
+
+
+def test_interval_and_probability_are_one_law():
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        law = GapLaw(*rng.uniform((0.1, 0.01, 0, 3), (1.2, 0.2, 0.6, 50)).tolist())
+        gap, level = float(rng.normal(0, 0.2)), float(rng.uniform(0.5, 0.99))
+        low, high = gap_interval(law, gap, level)
+        assert low <= gap <= high
+        assert (low > 0) == (ahead(law, gap) > (1 + level) / 2)
+        assert (high < 0) == (ahead(law, gap) < (1 - level) / 2)
+        assert ahead(law, gap) + ahead(law, -gap) == pytest.approx(1)
+        sure = sure_gap(law, 0.9)
+        assert math.isinf(sure) or ahead(law, sure) == pytest.approx(0.9)
+        if math.isinf(sure):
+            assert ahead(law, 1e6) < 0.9
+
+
+def test_laws_of_little():
+    nothing = gap_law(np.zeros(4), np.zeros(4), 10, 2.0)
+    assert ahead(nothing, 0.5) == 0.5
+    assert nothing.noise > 2
+    # A few models that are estimated exactly are not taken to be sure of everything.
+    exact = gap_law(np.array([0.1, -0.2]), np.array([0.1, -0.2]), 10, 1.0)
+    assert exact.freedom == 9
+    assert exact.noise > 0
+    assert gap_law(np.array([0.1, 0.2]), np.array([-0.1, -0.2]), 10, 1.0).slope == 0
+    law = GapLaw(0.9, 0.1, 0.2, 10.0)
+    assert without_noise(law, 0.005, GapLaw(1.0, 0.01, 0.0, 10.0)).noise < 0.1
+    assert without_noise(law, 1.0, GapLaw(1.0, 0.05, 0.0, 10.0)).noise == 0.05
+    assert without_noise(replace_freedom(law, 1.5), 1.0, law).noise == 0.1
+
+
+def replace_freedom(law, freedom):
+    return GapLaw(law.slope, law.noise, law.share, freedom)
+
+
+def test_where_no_model_differs_nothing_is_learned():
+    same = mdad.ScoreMatrix(
+        np.ones((20, 30)), [f"m{i}" for i in range(20)], [f"q{i}" for i in range(30)]
+    )
+    with pytest.raises(ScoresError, match="same full score"):
+        select(same, size=5, method="c-optimal")
 
 
 def test_a_profile_is_a_line_on_the_full_score(scores):
@@ -333,6 +379,30 @@ def test_a_profile_is_a_line_on_the_full_score(scores):
         assert found.slopes[column] == pytest.approx(slope)
         assert found.constants[column] == pytest.approx(constant)
     assert misfits(found, values, scores.full_scores(), (0.0, 1.0)).mean() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        ("gap", "noise", -1),
+        ("gap", "noise", 0),
+        ("gap", "freedom", 0),
+        ("gap_unseen", "slope", -0.1),
+        ("score", "scale", -0.1),
+        ("profile", "variance", 0),
+        ("profile", "limit", -1),
+    ],
+)
+def test_an_edited_calibration_is_refused(halves, part, name, value):
+    document = json.loads(halves[2].to_json())
+    document["calibration"][part][name] = value
+    with pytest.raises(mdad.errors.FormatError, match=rf"Expected .*{part}.{name}"):
+        Microbenchmark.from_json(json.dumps(document).encode())
+
+
+def test_a_random_file_has_no_calibration(scores):
+    with pytest.raises(mdad.errors.FormatError, match="no calibration"):
+        calibration_of(select(scores, size=5, method="random"))
 
 
 def test_too_few_models_to_hold_out(scores):

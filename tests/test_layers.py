@@ -30,7 +30,7 @@ LAYERS = [
     "_method",
     "auto",
     "methods",
-    "_frozen _spread crossfit _wishes",
+    "_frozen _spread _gap_law crossfit _wishes",
     "experiment presets _shards _backends _memory results runner _several",
     "intervals _pairs _reference _rules _tables measures planning _posterior paired",
     "_content _runs selecting _verdict _calibrated verdicts ageing",

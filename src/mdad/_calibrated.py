@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from mdad._checks import counted, listed
 from mdad._frozen import thaw
-from mdad._spread import share_below, upper
+from mdad._gap_law import ahead, gap_interval
+from mdad._spread import upper
 from mdad._verdict import PairVerdict, Score, Verdict, holm, ranking
 from mdad.crossfit import expected_scores, misfits
-from mdad.errors import ScoresError
+from mdad.errors import FormatError, ScoresError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,8 +49,15 @@ class Learned:
 
 
 def calibration_of(micro: Microbenchmark) -> Calibration:
-    """The calibration of a learned micro-benchmark."""
-    assert micro.calibration is not None  # noqa: S101  # callers ask for learned ones alone
+    """The calibration of a learned micro-benchmark.
+
+    Raises
+    ------
+    FormatError
+        when it has none: its items are random ones.
+    """
+    if micro.calibration is None:
+        raise FormatError("this micro-benchmark has no calibration: its items are random ones.")
     return micro.calibration
 
 
@@ -99,17 +107,6 @@ def interval(
     ends = (float(np.clip(middle + sign * half, low, high)) for sign in (-1, 1))
     below, above = ends
     return value, min(below, value), max(above, value)
-
-
-def gap_half_width(micro: Microbenchmark, level: float) -> float:
-    """Half the width of the two-sided interval of a gap."""
-    return upper(calibration_of(micro).gap, level)
-
-
-def better(micro: Microbenchmark, gap: float) -> tuple[float, float]:
-    """Probability that the first is better given the estimated gap: in the pool, and unseen."""
-    calibration = calibration_of(micro)
-    return share_below(calibration.lead, gap), share_below(calibration.lead_unseen, gap)
 
 
 def strangers(
@@ -178,6 +175,7 @@ def learned_scores(
     found: Learned,
     level: float,
 ) -> tuple[Score, ...]:
+    """The score of each model, with what a reader should know of it."""
     scores = []
     for k, (model, row) in enumerate(zip(models, values, strict=True)):
         ends = interval(micro, float(found.estimates[k]), float(found.errors[k]), level)
@@ -195,12 +193,13 @@ def learned_verdict(
     missing: Missing,
     confidence: float,
 ) -> Verdict:
-    found = learned(micro, models, values)
-    half = gap_half_width(micro, 2 * confidence - 1)
+    """Compare models pair by pair; see :func:`mdad.verdicts.compare`."""
+    found, calibration = learned(micro, models, values), calibration_of(micro)
     pairs = []
     for i, j in combinations(range(len(models)), 2):
         gap = float(found.estimates[i] - found.estimates[j])
-        pool, unseen = better(micro, gap)
+        pool, unseen = ahead(calibration.gap, gap), ahead(calibration.gap_unseen, gap)
+        low, high = gap_interval(calibration.gap, gap, 2 * confidence - 1)
         difference = (values[i] - values[j])[common]
         wins, losses = int((difference > 0).sum()), int((difference < 0).sum())
         pairs.append(
@@ -208,8 +207,8 @@ def learned_verdict(
                 a=models[i],
                 b=models[j],
                 gap=gap,
-                low=gap - half,
-                high=gap + half,
+                low=low,
+                high=high,
                 a_better=pool,
                 a_better_unseen=unseen,
                 confidence=max(pool, 1 - pool),
@@ -239,6 +238,7 @@ def learned_verdict(
 
 
 def common_notes(micro: Microbenchmark, missing: Missing) -> tuple[str, ...]:
+    """What is said whatever the items are."""
     notes = []
     if missing == "wrong":
         notes.append("Chosen items without a score were counted as wrong.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,8 +132,6 @@ def _difference(fitted: FittedAipw) -> DifferenceSpec:
 
 
 def _thawed_difference(spec: DifferenceSpec) -> FittedAipw:
-    from dataclasses import replace  # noqa: PLC0415
-
     fitted = fitted_aipw(
         _array(spec.sources),
         np.array(spec.others),

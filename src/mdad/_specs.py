@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
 
 Rows = tuple[str | tuple[float, ...], ...]
 """A row for each source model, or for each direction in which they differ: a string of 0 and 1, or
@@ -108,9 +112,29 @@ class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     centre : its middle
     """
 
-    scale: float
-    freedom: float
+    scale: NotNegative
+    freedom: Positive
     centre: float = 0.0
+
+
+class GapLaw(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the gap of two models' full scores is distributed, given their estimated gap e.
+
+    Student's t around slope e with the scale sqrt(noise^2 + (share e)^2). The interval of a gap and
+    the probability that a model is ahead are read from this one law.
+
+    Parameters
+    ----------
+    slope : what is left of an estimated gap on average
+    noise : in the unit of the scores
+    share : of the estimated gap
+    freedom : degrees of freedom
+    """
+
+    slope: NotNegative
+    noise: Positive
+    share: NotNegative
+    freedom: Positive
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -127,8 +151,8 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     constants: tuple[float, ...]
     slopes: tuple[float, ...]
-    variance: float
-    limit: float
+    variance: Positive
+    limit: Positive
 
 
 class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -140,23 +164,20 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     n_models, n_pairs, folds : held-out models, pairs of them, and how often all was done anew
     score : error of a model's estimated full score
     studentised : the error is in units of the estimate's own standard error
-    gap : error of the estimated gap of two models
-    lead : 1 - F(-gap) is the probability that the leader by an estimated gap has the higher full
-        score over the pool
-    lead_unseen : the same over as many unseen items of the kind
-    profile : None where it was not made
+    gap : gap over the pool, given the estimated one
+    gap_unseen : gap over as many unseen items of the kind
+    profile : what such models score on the chosen items
     """
 
     split: Literal["random", "grouped", "frontier"]
     groups: str
-    n_models: int
-    n_pairs: int
-    folds: int
+    n_models: Count
+    n_pairs: Count
+    folds: Count
     score: Spread
     studentised: bool
-    gap: Spread
-    lead: Spread
-    lead_unseen: Spread
+    gap: GapLaw
+    gap_unseen: GapLaw
     profile: Profile
 
 

@@ -161,8 +161,9 @@ class Verdict:
     def not_worse(self, model: str, baseline: str, margin: float = 0.0) -> bool:
         """Whether a model is *shown* not to be worse than a baseline by more than a margin.
 
-        The lower end of the one-sided interval of its lead must be at or above -margin; no prior
-        is used, so a comparison that cannot tell does not pass.
+        The lower end of the one-sided interval of its lead must be at or above -margin, so a
+        comparison that cannot tell does not pass. On random items no prior is used; on learned ones
+        the interval is that of gaps among models like the sources.
 
         Parameters
         ----------

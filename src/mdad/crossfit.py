@@ -16,9 +16,10 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from mdad._frozen import freeze, thaw, weights_of
+from mdad._gap_law import gap_law, without_noise
 from mdad._groups import alike_groups, model_groups
-from mdad._specs import Calibration, Profile, Spread
-from mdad._spread import lead_spread, spread_of, widened
+from mdad._specs import Calibration, GapLaw, Profile
+from mdad._spread import spread_of
 from mdad._wishes import forced_items, without_forbidden
 from mdad.errors import ScoresError
 
@@ -39,7 +40,7 @@ FOLDS = 5
 MIN_MODELS = 10
 """Two held-out models in every fold: fewer show no error of a gap."""
 
-VISIBLE = 0.8
+VISIBLE = 2 / 3
 """Share of the items that are seen where the others stand for unseen ones."""
 
 FRONTIER_KEPT, FRONTIER_SHARE = 0.8, 8
@@ -108,7 +109,8 @@ def calibrate(
     Raises
     ------
     ScoresError
-        when there are fewer than 10 source models, or none can be held out.
+        when there are fewer than 10 source models, all have the same full score, or none can be
+        held out.
     MethodError
         as the method.
     """
@@ -116,6 +118,11 @@ def calibrate(
         raise ScoresError(
             f"the error of a learned method is measured on held-out source models and needs "
             f"{MIN_MODELS} of them; got {scores.n_models}. Use a random method."
+        )
+    if np.ptp(scores.full_scores(aggregate)) == 0:
+        raise ScoresError(
+            "all source models have the same full score, so nothing can be learned of what tells "
+            "models apart. Use a random method."
         )
     from joblib import Parallel, delayed  # noqa: PLC0415  # slow to import
 
@@ -332,39 +339,37 @@ def _calibration(
     studentised = bool(np.isfinite(own).all() and (own > 0).all())
     estimated = _all_gaps([part.estimates for part in held])
     true = _all_gaps([part.full for part in held])
-    lead = lead_spread(estimated, true, scores.score_range)
+    width = scores.score_range[1] - scores.score_range[0]
+    gap = gap_law(estimated, true, len(errors), width)
     return Calibration(
         split=split,
         groups=groups,
         n_models=len(errors),
         n_pairs=len(true),
         folds=len(held),
-        score=spread_of(errors / own if studentised else errors, centred=False),
+        score=spread_of(errors / own if studentised else errors),
         studentised=studentised,
-        gap=spread_of(estimated - true, centred=True, n=len(errors)),
-        lead=lead,
-        lead_unseen=_unseen(held, lead, scores, aggregate),
+        gap=gap,
+        gap_unseen=_unseen(held, gap, scores, aggregate, width),
         profile=profile,
     )
 
 
 def _unseen(
-    held: Sequence[Held], pool: Spread, scores: ScoreMatrix, aggregate: Aggregate
-) -> Spread:
-    """Spread of the sign over as many unseen items as the pool has.
+    held: Sequence[Held], pool: GapLaw, scores: ScoreMatrix, aggregate: Aggregate, width: float
+) -> GapLaw:
+    """The law of gaps over as many unseen items as the pool has.
 
     The hidden items of a fold are fewer, so their mean is noisier than that of a whole other pool;
     what it is noisier by is known from the items themselves.
     """
     estimated = _all_gaps([part.unseen_estimates for part in held])
     true = _all_gaps([part.unseen_full for part in held])
-    found = lead_spread(estimated, true, scores.score_range)
-    square = float(estimated @ estimated)
-    slope = float(estimated @ true) / square if square > 0 else 0.0
+    found = gap_law(estimated, true, sum(len(part.full) for part in held), width)
     differences = float(np.concatenate([part.differences for part in held]).mean())
     hidden = float(np.mean([1 / part.n_unseen for part in held]))
     surplus = differences * (hidden - 1 / _effective(scores, aggregate))
-    return widened(found, -surplus / max(slope, 0.1) ** 2, least=pool)
+    return without_noise(found, surplus, least=pool)
 
 
 def _all_gaps(folds: Sequence[FloatArray]) -> FloatArray:

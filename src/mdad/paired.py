@@ -24,7 +24,7 @@ from mdad._moments import (
     weighted_moments,
     wilson,
 )
-from mdad._posterior import believed_error, probability_ahead
+from mdad._posterior import GAP_SD, believed_error, items_to_decide, probability_ahead
 from mdad.errors import ScoresError, SettingError
 
 if TYPE_CHECKING:
@@ -42,12 +42,6 @@ __all__ = [
 
 FloatArray = npt.NDArray[np.float64]
 Alternative = Literal["two-sided", "greater"]
-
-_MOST = 10**9
-
-GAP_SD = 0.05
-"""Prior standard deviation of a full-score gap as a share of the range: 5 points. Of gaps between
-models of GPQA and MuSR leaderboards it is 5.7 points, of IFEval and FaRel 25 to 29."""
 
 
 @dataclass(frozen=True)
@@ -374,42 +368,6 @@ def _scores(name: str, values: npt.ArrayLike, low: float, high: float) -> FloatA
             f"{name} has the score {outside[0]:g}, outside its range from {low:g} to {high:g}."
         )
     return scores
-
-
-def items_to_decide(found: Paired, confidence: float) -> int | None:
-    """Smallest size at which a gap as observed would be decided; None when there is no gap.
-
-    Parameters
-    ----------
-    found : of :func:`paired_interval`
-    confidence : probability of a better model that decides
-
-    Notes
-    -----
-    The standard error shrinks with the square root of the size, and to 0 when the whole pool is
-    scored; the prior is that of the comparison.
-
-    Examples
-    --------
-    >>> close = paired_interval([1] * 52 + [0] * 48, [0] * 40 + [1] * 50 + [0] * 10, 1000)
-    >>> items_to_decide(close, 0.95) > 100
-    True
-    """
-    if found.gap == 0 or found.standard_error == 0:
-        return None
-    left = share_left(found.n, found.n_items)
-    variance = found.standard_error**2 * found.n / left
-    wanted = NormalDist().inv_cdf(confidence)
-    lead = abs(found.gap)
-    spread = GAP_SD * found.width if found.gap_sd is None else found.gap_sd
-    low, high = found.n, found.n_items if found.n_items is not None else _MOST
-    while low < high:
-        size = (low + high) // 2
-        rest = variance / size * share_left(size, found.n_items)
-        shrink = 1.0 if math.isinf(spread) else spread / math.hypot(spread, rest**0.5)
-        z = math.inf if rest == 0 else lead / math.sqrt(rest) * shrink
-        low, high = (low, size) if z >= wanted else (size + 1, high)
-    return low
 
 
 def _bounds(

@@ -13,16 +13,18 @@ def reliability(micro: Microbenchmark) -> list[str]:
     found = micro.calibration
     if found is None:
         return []
+    from mdad._gap_law import sure_gap  # noqa: PLC0415  # slow to import
     from mdad._spread import upper  # noqa: PLC0415  # slow to import
 
-    sure = upper(found.lead, 0.9) / micro.point
     chosen = f"auto chose {micro.made.choice}. " if micro.made.choice else ""
-    error = (
-        "" if found.studentised else f"full scores +-{upper(found.score, 0.95) / micro.point:.1f}, "
+    error = f"+-{upper(found.score, 0.95) / micro.point:.1f} points (95 %)"
+    if found.studentised:
+        error = "as sure as each model's own answers make them"
+    gap, width = sure_gap(found.gap, 0.95), 100 * micro.point
+    sure = (
+        "no gap between two models is sure with probability 0.95"
+        if gap > width
+        else f"of two models {gap / micro.point:.1f} points apart on these items the leader is "
+        "ahead with probability 0.95"
     )
-    line = (
-        f"{chosen}On {found.n_models:,} held-out source models (95 %): {error}gaps "
-        f"+-{upper(found.gap, 0.95) / micro.point:.1f} points; a gap of {sure:.1f} points or more "
-        "on these items has the right sign with probability 0.95."
-    )
-    return [line]
+    return [f"{chosen}On {found.n_models:,} source models held out: full scores {error}; {sure}."]
