@@ -205,11 +205,38 @@ def test_demo(monkeypatch, capsys, tmp_path):
     assert (tmp_path / "mdad-demo" / "report.html").stat().st_size > 10_000
 
 
-def test_stopping_is_said_in_one_line(monkeypatch, capsys):
-    def stop():
+STOPPED = {
+    ("plan", "--gap", "2"): ("mdad.planning.plan", "stopped."),
+    ("select", "{table}"): ("mdad.selecting.select_forms", "stopped."),
+    ("audit", "{table}"): ("mdad.auditing.audit", "stopped."),
+    ("reproduce", "--simulated", "--out", "there"): (
+        "mdad.reproducing.reproduce",
+        "stopped. Finished runs are kept in there; the same command goes on from there.",
+    ),
+    ("fetch", "open-llm-leaderboard", "--benchmark", "musr", "--models", "{table}"): (
+        "mdad.hub.fetch",
+        "stopped. What was fetched is kept in musr; the same command goes on from there.",
+    ),
+}
+
+
+@pytest.mark.parametrize("command", STOPPED)
+def test_ctrl_c_is_told_in_one_line_by_every_command(monkeypatch, capsys, tmp_path, table, command):
+    def stop(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mdad.cli.app", stop)
-    code, _, err = call(monkeypatch, capsys)
-    assert code == 130
-    assert "stopped" in err
+    where, said = STOPPED[command]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(where, stop)
+    code, out, err = call(monkeypatch, capsys, *(part.format(table=table) for part in command))
+    assert (code, out, err) == (130, "", f"mdad: {said}\n")
+
+
+def test_ctrl_c_that_says_what_is_kept_is_not_said_worse(monkeypatch, capsys, tmp_path):
+    def stop(*_arguments, **_options):
+        raise KeyboardInterrupt("stopped. 3 of 9 runs are done and kept in there.")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("mdad.reproducing.reproduce", stop)
+    code, _, err = call(monkeypatch, capsys, "reproduce", "--simulated")
+    assert (code, err) == (130, "mdad: stopped. 3 of 9 runs are done and kept in there.\n")

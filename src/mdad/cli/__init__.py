@@ -6,8 +6,10 @@ Exit codes: 0 done, 1 a negative verdict where one was asked for, 2 bad input.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from mdad.cli import (
     adaptive,
@@ -35,8 +37,20 @@ HELP = """How far can a small benchmark be trusted?
 Start with `mdad demo`, then `mdad audit YOUR_TABLE`.
 """
 
+
+class _Commands(TyperGroup):
+    """The commands; Ctrl-C in any of them is told in one line (typer would end without a word)."""
+
+    def invoke(self, ctx: typer.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stopped:
+            fail(str(stopped) or "stopped.", code=130)
+
+
 app = typer.Typer(
     name="mdad",
+    cls=_Commands,
     help=HELP,
     no_args_is_help=True,
     add_completion=False,
@@ -85,8 +99,6 @@ def main() -> None:
         app()
     except MdadError as error:
         fail(str(error))
-    except KeyboardInterrupt as stopped:
-        fail(str(stopped) or "stopped.", code=130)
     except BrokenPipeError:
         # The reader (head, less) has seen enough; nothing more can be written, not even this.
         sys.stderr.close()

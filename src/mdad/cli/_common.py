@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
@@ -12,7 +13,7 @@ from mdad.cli._progress import console, progress_bar
 from mdad.errors import FormatError, SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from mdad.scores import ScoreMatrix
 
@@ -39,6 +40,7 @@ __all__ = [
     "read_lines",
     "read_scores",
     "shares_of",
+    "stopped_says",
 ]
 
 Number = TypeVar("Number", int, float)
@@ -97,6 +99,15 @@ def fail(message: str, code: int = 2) -> NoReturn:
     """Print one paragraph to the error stream and exit."""
     typer.echo(f"mdad: {message}", err=True)
     sys.exit(code)
+
+
+@contextmanager
+def stopped_says(kept: str) -> Iterator[None]:
+    """Ctrl-C inside says what is kept, unless what was stopped says it better."""
+    try:
+        yield
+    except KeyboardInterrupt as stopped:
+        raise KeyboardInterrupt(str(stopped) or f"stopped. {kept}") from None
 
 
 def read_scores(file: str, **options: Any) -> ScoreMatrix:

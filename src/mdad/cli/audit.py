@@ -21,7 +21,6 @@ from mdad.cli._common import (
     RangeOption,
     ScorerOption,
     console,
-    fail,
     names_of,
     numbers_of,
     print_json,
@@ -246,14 +245,10 @@ def _one(
     """Audit, print unless quiet, and write where a folder was given."""
     from mdad.auditing import audit  # noqa: PLC0415  # slow to import
 
-    try:
-        with progress_bar("runs") as progress:
-            # What a machine reads must not be told besides what it asked for.
-            tell = None if quiet else progress.tell
-            result = audit(scores, **settings, out=out, progress=progress, tell=tell)
-    except KeyboardInterrupt as stopped:
-        # typer would end without a word.
-        fail(str(stopped) or "stopped.", code=130)
+    with progress_bar("runs") as progress:
+        # What a machine reads must not be told besides what it asked for.
+        tell = None if quiet else progress.tell
+        result = audit(scores, **settings, out=out, progress=progress, tell=tell)
     summary = result.summary(**measured)
     if not quiet:
         show(summary)

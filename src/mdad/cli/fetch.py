@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mdad.cli._common import JsonOption, print_json, progress_bar, read_lines
+from mdad.cli._common import JsonOption, print_json, progress_bar, read_lines, stopped_says
 from mdad.errors import SettingError
 
 if TYPE_CHECKING:
@@ -53,12 +53,14 @@ def fetch_command(
     from mdad.hub import fetch  # noqa: PLC0415  # slow to import
 
     names = [line.split("#")[0].strip() for line in read_lines(models)]
-    with progress_bar("models") as progress:
+    folder = out or Path(benchmark)
+    kept = f"What was fetched is kept in {folder}; the same command goes on from there."
+    with stopped_says(kept), progress_bar("models") as progress:
         found = fetch(
             leaderboard,
             benchmark=benchmark,
             models=[name for name in names if name],
-            out=out or Path(benchmark),
+            out=folder,
             max_disk=None if max_disk is None else bytes_of(max_disk),
             workers=workers,
             attempts=attempts,

@@ -14,6 +14,7 @@ from mdad.cli._common import (
     print_json,
     progress_bar,
     read_scores,
+    stopped_says,
 )
 from mdad.errors import ResultsError, SettingError
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from mdad.scores import ScoreMatrix
 
 EPILOG = "Example: mdad reproduce --simulated --out reproduced/"
+
+KEPT = "Finished runs are kept in {}; the same command goes on from there."
 
 
 def register(app: typer.Typer) -> None:
@@ -86,7 +89,7 @@ def reproduce_command(
         benchmark, name = _named(where, "NAME:GROUP=REGEX", ":")
         groups.setdefault(benchmark, {})[name] = pattern
     matrices = {name: _read(file, duplicates) for name, file in named}
-    with progress_bar("runs") as bar:
+    with stopped_says(KEPT.format(out)), progress_bar("runs") as bar:
         done = reproduce(
             matrices,
             simulated=simulated,
