@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -82,12 +83,23 @@ def pair_differences(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return difference
 
 
+_KEPT: WeakKeyDictionary[Results, dict[str, Pairs]] = WeakKeyDictionary()
+"""Pairs of results that are still in use, by item set: every measure of every cell reads them."""
+
+
 def pairs_of(results: Results, items: str) -> Pairs:
     """Gaps and bins of a results' pairs on "seen", "unseen" or "all" items.
 
     For 0/1 scores bins are found with whole numbers, |difference of right answers| * 200 //
     n_items: floats put 0.29 into the bin below it.
     """
+    kept = _KEPT.setdefault(results, {})
+    if items not in kept:
+        kept[items] = _pairs_of(results, items)
+    return kept[items]
+
+
+def _pairs_of(results: Results, items: str) -> Pairs:
     low, high = results.spec.scores.score_range
     full = results.full(items)
     gap = pair_differences(full)

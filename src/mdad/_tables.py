@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mdad._pairs import (
-    Pairs,
     Ties,
     agreement_of,
     bin_of,
@@ -23,12 +22,29 @@ from mdad._rng import Stream
 from mdad.intervals import Interval, resample_counts
 
 if TYPE_CHECKING:
+    from mdad.intervals import Unit
     from mdad.results import Results
 
 FloatArray = npt.NDArray[np.float64]
 
 BLOCK = 1024
 """Pairs whose bootstrap weights are held at once: they fit into a cache. It changes no number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums of an outcome over the pairs of each run and bin: all that resampling runs needs.
+
+    Parameters
+    ----------
+    by_run : array of shape (n_cells + 1, n_runs, n_bins); the last cell counts the pairs
+    counts, position, width : see :class:`Binned`
+    """
+
+    by_run: FloatArray
+    counts: FloatArray
+    position: FloatArray
+    width: float
 
 
 class Replicates(NamedTuple):
@@ -73,24 +89,43 @@ class Weights:
     models: FloatArray | None
 
 
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What several measures of the same results read."""
+
+    weights: dict[tuple[Unit, int], Weights] = field(default_factory=dict)
+    agreement: dict[tuple[str, Ties, Interval], Binned] = field(default_factory=dict)
+    trust: dict[tuple[str, int, int], Sums] = field(default_factory=dict)
+
+
+_KEPT: WeakKeyDictionary[Results, Kept] = WeakKeyDictionary()
+"""Of results that are still in use."""
+
+
+def _kept(results: Results) -> Kept:
+    return _KEPT.setdefault(results, Kept())
+
+
 def bootstrap_weights(results: Results, interval: Interval) -> Weights:
     """The same weights for every measure, method and size, so that comparisons are paired."""
+    kept, key = _kept(results).weights, (interval.unit, interval.n_resamples)
+    if key not in kept:
+        kept[key] = _bootstrap_weights(results, interval)
+    return kept[key]
+
+
+def _bootstrap_weights(results: Results, interval: Interval) -> Weights:
     stream = Stream(results.experiment.seed).child("bootstrap")
     runs = resample_counts(len(results.runs), interval.n_resamples, stream.child("runs"))
-    if interval.unit == "runs":
+    if interval.unit == "runs" or not interval.n_resamples:
         return Weights(runs, None)
     models = resample_counts(len(results.models), interval.n_resamples, stream.child("models"))
     return Weights(runs, models)
 
 
-_KEPT: WeakKeyDictionary[Results, dict[tuple[str, Ties, Interval], Binned]] = WeakKeyDictionary()
-"""Tables of results that are still in use: curve, agreement and MDAD read the same one."""
-
-
 def agreement_table(results: Results, items: str, ties: Ties, interval: Interval) -> Binned:
     """Agreement by bin of the full-score gap; cells are methods x sizes, methods first."""
-    kept = _KEPT.setdefault(results, {})
-    key = (items, ties, interval)
+    kept, key = _kept(results).agreement, (items, ties, interval)
     if key not in kept:
         kept[key] = _agreement_table(results, items, ties, interval)
     return kept[key]
@@ -116,20 +151,31 @@ def _agreement_table(results: Results, items: str, ties: Ties, interval: Interva
     )
 
 
-def trust_table(
-    results: Results, pairs: Pairs, method: int, size: int, interval: Interval
-) -> Binned:
+def trust_table(results: Results, items: str, method: int, size: int, interval: Interval) -> Binned:
     """Share ordered alike by bin of the *estimated* gap; estimated ties are left out."""
+    weights = bootstrap_weights(results, interval)
+    if weights.models is not None:
+        return binned(*_trust_outcomes(results, items, method, size), results.target, weights)
+    # Curve and smallest gaps read these; their replicates are soon made, and too large to keep.
+    kept, key = _kept(results).trust, (items, method, size)
+    if key not in kept:
+        kept[key] = _summed(*_trust_outcomes(results, items, method, size))
+    return _replicated(kept[key], weights)
+
+
+def _trust_outcomes(
+    results: Results, items: str, method: int, size: int
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], FloatArray, float]:
+    """The first arguments of :func:`binned`."""
+    pairs = pairs_of(results, items)
     estimated = pair_differences(results.estimates[method, size])
     sign = estimate_signs(results, method, size)
     used = pairs.ordered & (sign != 0)
-    return binned(
+    return (
         agreement_of(sign, pairs.sign, "wrong")[None],
         np.where(used, bin_of(estimated, pairs.width), -1),
         np.abs(estimated),
         pairs.width,
-        results.target,
-        bootstrap_weights(results, interval),
     )
 
 
@@ -152,25 +198,42 @@ def binned(
     target : array of shape (n_runs, n_target), position of each target among all models
     weights : of runs and models in each replicate
     """
-    _, n_runs, n_pairs = outcomes.shape
+    sums = _summed(outcomes, bins, gap, width)
+    if weights.models is None:
+        return _replicated(sums, weights)
+    n_bins = len(sums.counts)
+    return _replicated(
+        sums, weights, _weighted_sums(_with_ones(outcomes), bins, n_bins, target, weights)
+    )
+
+
+def _with_ones(outcomes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """One extra cell of ones, which counts the pairs with the same weights."""
+    return np.concatenate([outcomes, np.ones((1, *outcomes.shape[1:]), dtype=np.float32)])
+
+
+def _summed(
+    outcomes: npt.NDArray[np.float32], bins: npt.NDArray[np.int64], gap: FloatArray, width: float
+) -> Sums:
+    """Sums by run and bin; parameters as of :func:`binned`."""
     n_bins = int(bins.max(initial=0)) + 1
     used = bins >= 0
     counts = np.bincount(bins[used], minlength=n_bins).astype(np.float64)
     total = np.bincount(bins[used], weights=gap[used], minlength=n_bins)
     middle = (np.arange(n_bins) + 0.5) * width
     position = np.where(counts > 0, total / np.maximum(counts, 1), middle)
-    # One extra cell of ones counts the pairs with the same weights.
-    rows = np.concatenate([outcomes, np.ones((1, n_runs, n_pairs), dtype=np.float32)])
-    by_run = _sums_by_run(rows, bins, n_bins)
-    plain = by_run.sum(axis=1)
-    runs = np.einsum("br,crk->cbk", weights.runs, by_run, optimize=True)
-    if weights.models is None:
-        parts = [runs]
-    else:
-        models, both = _weighted_sums(rows, bins, n_bins, target, weights)
-        parts = [models, runs, both]
+    return Sums(_sums_by_run(_with_ones(outcomes), bins, n_bins), counts, position, width)
+
+
+def _replicated(
+    sums: Sums, weights: Weights, models: tuple[FloatArray, FloatArray] | None = None
+) -> Binned:
+    """A table with replicates of runs, between those of models and of both where there are any."""
+    runs = np.einsum("br,crk->cbk", weights.runs, sums.by_run, optimize=True)
+    parts = [runs] if models is None else [models[0], runs, models[1]]
     replicates = tuple(Replicates(part[:-1], part[-1]) for part in parts)
-    return Binned(plain[:-1], counts, position, width, replicates)
+    plain = sums.by_run.sum(axis=1)[:-1]
+    return Binned(plain, sums.counts, sums.position, sums.width, replicates)
 
 
 def _sums_by_run(

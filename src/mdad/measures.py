@@ -264,7 +264,7 @@ def trust_curve(
     """
     cell = _cell(results, method, size)
     m, s = divmod(cell, len(results.experiment.sizes))
-    table = trust_table(results, pairs_of(results, _item_set(items)), m, s, interval)
+    table = trust_table(results, _item_set(items), m, s, interval)
     return _curve(table, 0, results.spec.scores.point / 2, interval, "trust")
 
 
@@ -284,10 +284,9 @@ def smallest_trustworthy_gap(
     check_real("probability", probability, 0, 1, open_ends=True)
     rows = []
     for item_set in items:
-        pairs = pairs_of(results, _item_set(item_set))
         for cell, (method, size) in enumerate(_cells(results)):
             m, s = divmod(cell, len(results.experiment.sizes))
-            table = trust_table(results, pairs, m, s, interval)
+            table = trust_table(results, _item_set(item_set), m, s, interval)
             value, low, high = monotone(table, 0, probability, interval)
             found = value if np.isfinite(value) else np.nan
             rows.append((method, size, item_set, found, low, high, int(table.counts.sum())))
@@ -339,16 +338,21 @@ def _curve(table: Binned, cell: int, width: float, interval: Interval, name: str
     import pandas as pd  # noqa: PLC0415  # slow to import
 
     used = np.flatnonzero(table.counts > 0)
-    frame = pd.DataFrame({"gap": used * width, "mean_gap": table.position[used]})
-    frame[name] = table.sums[cell, used] / table.counts[used]
+    means = table.sums[cell, used] / table.counts[used]
     with np.errstate(invalid="ignore", divide="ignore"):
         replicates = [(p.sums[cell] / p.counts).T[used] for p in table.replicates]
-    frame["low"], frame["high"] = interval_ends(
-        frame[name].to_numpy(), replicates, interval.level, (0.0, 1.0)
+    low, high = interval_ends(means, replicates, interval.level, (0.0, 1.0))
+    return pd.DataFrame(
+        {
+            "gap": used * width,
+            "mean_gap": table.position[used],
+            name: means,
+            "low": low,
+            "high": high,
+            "fit": isotonic(table.sums[cell], table.counts)[used],
+            "n_pairs": table.counts[used].astype(np.int64),
+        }
     )
-    frame["fit"] = isotonic(table.sums[cell], table.counts)[used]
-    frame["n_pairs"] = table.counts[used].astype(np.int64)
-    return frame
 
 
 def _tables(

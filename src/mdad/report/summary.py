@@ -297,17 +297,18 @@ def _curves(
                     )
                 else:
                     table = measures.trust_curve(results, method, size, items=items)
+                columns = (table[name].tolist() for name in table.columns)
                 points = (
                     CurvePoint(
-                        round(record.gap / point, 6),
-                        round(record.mean_gap / point, 4),
-                        round(getattr(record, kind), 5),
-                        _number(record.low),
-                        _number(record.high),
-                        round(record.fit, 5),
-                        record.n_pairs,
+                        round(gap / point, 6),
+                        round(mean_gap / point, 4),
+                        round(share, 5),
+                        _number(low),
+                        _number(high),
+                        round(fit, 5),
+                        n_pairs,
                     )
-                    for record in _records(table)
+                    for gap, mean_gap, share, low, high, fit, n_pairs in zip(*columns, strict=True)
                 )
                 curves.append(Curve(method, size, items, tuple(points)))
     return tuple(curves)
