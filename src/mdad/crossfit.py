@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from mdad._frozen import freeze, thaw, weights_of
 from mdad._gap_law import gap_law, without_noise
 from mdad._groups import alike_groups, model_groups
 from mdad._specs import Calibration, GapLaw, Profile
 from mdad._spread import spread_of
+from mdad._threads import one_thread
 from mdad._wishes import forced_items, without_forbidden
 from mdad.errors import ScoresError
 
@@ -177,6 +177,7 @@ def _spread_families(family: IntArray, stream: Stream) -> IntArray:
     return fold_of[family]
 
 
+@one_thread()
 def _judge(
     method: Method,
     scores: ScoreMatrix,
@@ -186,20 +187,7 @@ def _judge(
     source: IntArray,
     target: IntArray,
 ) -> Held:
-    # One thread each, so that sums keep one order whatever the machine.
-    with threadpool_limits(limits=1):
-        return _judged(method, scores, size, aggregate, stream, source, target)
-
-
-def _judged(
-    method: Method,
-    scores: ScoreMatrix,
-    size: int,
-    aggregate: Aggregate,
-    stream: Stream,
-    source: IntArray,
-    target: IntArray,
-) -> Held:
+    """Do all anew without some models, and judge it on them."""
     known = scores.restrict(models=[scores.models[i] for i in np.sort(source).tolist()])
     targets = scores.restrict(models=[scores.models[i] for i in np.sort(target).tolist()])
     built, estimates, errors = _estimates(method, known, targets, size, aggregate, stream)
