@@ -821,3 +821,62 @@ def test_real_pairs_take_a_quarter_fewer_items_than_a_fixed_test(shared_data):
     # One test of the same error probability, of the size at which it decides as many rightly.
     fixed = 10 * (1 + (np.mean(tests, axis=0) >= np.mean(right)).argmax())
     assert np.mean(sizes) <= 0.75 * fixed
+
+
+@pytest.mark.parametrize("first", ["at once", "batches"])
+def test_answers_told_before_they_are_asked_wait_for_their_look(first):
+    session = Session.new(["a", "b"], items=ITEMS, batch=10)
+    order = session.setup.plan.order
+    # a is ahead on the first 40 items of the order and far behind on all others.
+    ahead = {item: (1, int(k % 4 == 0)) if k < 40 else (0, 1) for k, item in enumerate(order)}
+    told = {item: dict(zip("ab", pair, strict=True)) for item, pair in ahead.items()}
+    if first == "at once":
+        session.tell(told)
+    while session.decision.open:
+        session.tell({item: told[item] for item in session.ask()})
+    looks = session.looks()
+    assert [look.size for look in looks] == list(session.setup.plan.looks[: len(looks)])
+    assert [look.sign for look in looks] == [0] * (len(looks) - 1) + [1]
+    assert (session.decision.better, session.decision.size) == ("a", 20)
+    assert session.decision.n_answered == (len(ITEMS) if first == "at once" else 20)
+
+
+@pytest.mark.parametrize("design", ["c-optimal", "irt-information"])
+def test_a_learned_design_ends_with_the_exact_macro_average(design):
+    values = np.random.default_rng(3).integers(0, 2, (60, 40))
+    items = [f"q{i:02}" for i in range(40)]
+    labels = ["small"] * 4 + ["large"] * 36
+    models = [f"m{i:02}" for i in range(60)]
+    scores = ScoreMatrix(values, models, items, subtasks=labels)
+    session = Session.new(["a", "b"], scores=scores, design=design, aggregate="macro", budget=40)
+    # b wins 8 of the 36 large ones and a 2 of the 4 small ones: 0.5 against 0.22 of the average.
+    told = {item: {"a": 0, "b": 0} for item in items}
+    for item in items[:2]:
+        told[item]["a"] = 1
+    for item in items[4:12]:
+        told[item]["b"] = 1
+    place = session.setup.plan.looks.index(40)
+    rows = np.array([[told[i][m] for i in session.setup.plan.order] for m in "ab"], dtype=float)
+    last = session._look(place, rows)
+    assert last.gap == pytest.approx((2 / 4 - 8 / 36) / 2, abs=1e-12)
+    assert last.sign == 1
+    assert session._look(place, rows[[0, 0]]).sign == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "design"), [("aggregate", "random"), ("spending", "c-optimal")]
+)
+def test_settings_without_meaning_are_refused_before_a_file_is_written(tmp_path, setting, design):
+    scores = simulate(n_models=40, n_items=60, seed=1)
+    with pytest.raises(SettingError, match=setting):
+        Session.new(
+            ["a", "b"], scores=scores, design=design, path=tmp_path / "s.json", **{setting: "odd"}
+        )
+    assert not (tmp_path / "s.json").exists()
+
+
+def test_an_unknown_way_with_further_answers_makes_no_session(tmp_path, ids):
+    options = ["--models", "a,b", "--items", ids, "--extra", "odd"]
+    with pytest.raises(SettingError, match="--extra"):
+        run("--new", tmp_path / "s.json", *options)
+    assert not (tmp_path / "s.json").exists()

@@ -128,8 +128,7 @@ def random_look(
     # What was seen is certain, and the rest of the pool can add only so much.
     least, most = ((total + left * end) / n_items for end in extremes)
     low, high = max(gap - half, least), min(gap + half, most)
-    sign = 1 if low > ROUNDING else -1 if high < -ROUNDING else 0
-    return Look(size, gap, min(low, high), max(low, high), sign)
+    return Look(size, gap, min(low, high), max(low, high), _sign(low, high))
 
 
 def _squares(contrast: FloatArray, extremes: tuple[float, float]) -> tuple[float, float]:
@@ -149,4 +148,9 @@ def _squares(contrast: FloatArray, extremes: tuple[float, float]) -> tuple[float
 def learned_look(gap: float, half: float, size: int) -> Look:
     """Look at the prediction from the first items of a learned design."""
     low, high = gap - half, gap + half
-    return Look(size, gap, low, high, 1 if low > 0 else -1 if high < 0 else 0)
+    return Look(size, gap, low, high, _sign(low, high))
+
+
+def _sign(low: float, high: float) -> int:
+    """Which side of 0 an interval is on; 0 where it holds it."""
+    return 1 if low > ROUNDING else -1 if high < -ROUNDING else 0

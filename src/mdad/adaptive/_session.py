@@ -155,7 +155,7 @@ class Session:
         return {item: dict(scores) for item, scores in self._answers.items()}
 
     def ask(self) -> list[str]:
-        """The next items, at most a batch; the same until they are told. None when it is over."""
+        """The next items, at most a batch; the same until they are told, and [] when it is over."""
         return list(self.wanted())
 
     def wanted(self) -> dict[str, tuple[str, ...]]:
@@ -176,7 +176,9 @@ class Session:
 
         Parameters
         ----------
-        told : item -> model -> score, or a score matrix; telling an answer again changes nothing
+        told : item -> model -> score, or a score matrix; telling an answer again changes nothing.
+            Answers to later items of the plan are kept until their look: looks are taken in their
+            order, and the first that decides counts, however much was told at once
 
         Returns
         -------
@@ -331,7 +333,7 @@ class Session:
         size, bound = plan.looks[place], plan.bounds[place]
         low, high = setup.pool.score_range
         reference = setup.reference
-        if plan.predictors and size < setup.pool.n_items:
+        if plan.predictors:
             each = plan.predictors[place]
             scores = each.constant + values @ np.array(each.coefficients)
             gap = scores[0] - (scores[1] if reference is None else reference)

@@ -14,13 +14,12 @@ from mdad.adaptive._replay import learned_plan
 from mdad.adaptive._spending import Spending, boundaries
 from mdad.adaptive._state import Pool, Setup, Sources
 from mdad.errors import MethodError, SettingError
-from mdad.scores import ScoreMatrix
+from mdad.scores import Aggregate, ScoreMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mdad.microbenchmark import Microbenchmark
-    from mdad.scores import Aggregate
 
 __all__ = ["items_fingerprint", "make_setup"]
 
@@ -86,6 +85,8 @@ def make_setup(
     alpha = check_real("alpha", alpha, 0, 1, open_ends=True)
     batch, seed = check_int("batch", batch, 1), check_int("seed", seed, 0)
     check_choice("design", design, get_args(Design))
+    check_choice("spending", spending, get_args(Spending))
+    check_choice("aggregate", aggregate, get_args(Aggregate))
     names = _models(models, against)
     pool, ids, sources = _pool(items, scores, micro, score_range, name, aggregate)
     reference = _reference(against, pool)

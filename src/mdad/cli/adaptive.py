@@ -83,7 +83,11 @@ def next_command(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the random order (0).")] = None,
     extra: Annotated[
-        str, typer.Option(help="Answers to items or models that were not asked: error or ignore.")
+        str,
+        typer.Option(
+            help="Answers to other models or to items the session will never ask: error or ignore. "
+            "Those to its later items are kept; each counts when its look comes."
+        ),
     ] = "error",
     score_range: RangeOption = None,
     orientation: OrientationOption = None,
@@ -100,8 +104,10 @@ def next_command(
     however often is looked. Given again, --scores or --micro only checks that it is the same
     benchmark.
     """
-    from mdad.adaptive import Session  # noqa: PLC0415  # slow to import
+    from mdad._checks import check_choice  # noqa: PLC0415  # slow to import
+    from mdad.adaptive import Session  # noqa: PLC0415
 
+    check_choice("--extra", extra, ("error", "ignore"))  # told before a session is made
     how: dict[str, Any] = {"orientation": orientation, "format": format_, "metric": metric}
     how |= {"filter": filter_, "scorer": scorer, "score_range": score_range}
     settings = {
@@ -189,10 +195,8 @@ def _check(running: Any, where: dict[str, Any]) -> None:
 
 
 def _tell(running: Any, file: str, extra: str, how: dict[str, Any]) -> None:
-    from mdad._checks import check_choice  # noqa: PLC0415
     from mdad.adaptive import by_item  # noqa: PLC0415
 
-    check_choice("--extra", extra, ("error", "ignore"))
     told = _mapping(Path(file))
     if told is None:
         scores = _scores(running, file, how)
