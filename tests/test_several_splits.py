@@ -260,3 +260,26 @@ def test_not_reached_in_a_further_split_is_said(together):
 
     said = across_splits(rows, {"frontier": [replace(row, mdad=nothing) for row in rows]})
     assert "(frontier split) the MDAD of 25 random items is not reached" in said[0]
+
+
+def test_a_folder_of_several_splits_is_named_where_one_is_to_be_kept(scores, together, tmp_path):
+    together.save(tmp_path)
+    with pytest.raises(ResultsError, match="holds an audit of several splits"):
+        mdad.audit(scores, runs=2, sizes=[5], out=tmp_path)
+    assert len(Audit.load(tmp_path).splits) == len(together.splits)
+
+
+def test_models_that_all_score_the_same_are_said_to(tmp_path):
+    values = np.tile(np.arange(40) % 2, (20, 1))
+    models, items = [f"m{i}" for i in range(20)], [f"q{i}" for i in range(40)]
+    storage.write_csv(ScoreMatrix(values, models, items), tmp_path / "s.csv")
+    page = tmp_path / "r.html"
+    shown = CliRunner().invoke(
+        app,
+        ["audit", str(tmp_path / "s.csv"), "--runs", "2", "--sizes", "10", "--report", str(page)],
+    )
+    assert shown.exit_code == 0
+    assert "All models score the same" in shown.output
+    assert "nan" not in shown.output
+    assert "more items" not in shown.output
+    assert "<td>nan</td>" not in page.read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ from mdad._checks import check_choice, listed
 from mdad._files import write_atomically
 from mdad.errors import MdadError, ResultsError, SettingError
 from mdad.experiment import Experiment, SplitKind
+from mdad.results import SPLITS_MANIFEST as MANIFEST
 from mdad.results import Results
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["check_each", "load_splits", "run_each", "save_splits", "split_kinds"]
 
 FORMAT, VERSION = "mdad-splits", 1
-MANIFEST = "splits.json"
 
 
 class Do(Protocol):

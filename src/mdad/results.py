@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["Results", "ScoresFacts", "Spec", "read_shard", "shard_path", "write_shard"]
 
 FORMAT, VERSION = "mdad-results", 1
+SPLITS_MANIFEST = "splits.json"
+"""What a folder of several folders of results holds; see :mod:`mdad._several`."""
 FloatArray = npt.NDArray[np.float64]
 
 
@@ -297,6 +299,11 @@ def open_results(folder: Path, spec: Spec) -> Path:
                     f"{folder} holds another experiment (there, here): "
                     f"{'; '.join(held.difference(spec))}. Give another output folder."
                 )
+        elif (folder / SPLITS_MANIFEST).exists():
+            raise ResultsError(
+                f"{folder} holds an audit of several splits; ask for the same splits to go on with "
+                "it, or give another folder."
+            )
         elif folder.exists() and not _abandoned(folder):
             raise ResultsError(f"{folder} is not empty and holds no results; give another folder.")
         (folder / "runs").mkdir(parents=True, exist_ok=True)

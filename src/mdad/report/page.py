@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 from html import escape
@@ -67,7 +68,7 @@ def environment() -> Environment:
     environment.filters |= {
         "gap": _gap,
         "gap_range": lambda estimate: _small(chart_data.said_between(estimate), estimate),
-        "decimals": lambda number: "undefined" if number is None else f"{number:.3f}",
+        "decimals": _decimals,
         "range": lambda estimate: _small(_between(estimate), estimate),
         "share": percent,
         "points": points,
@@ -86,6 +87,10 @@ def markup(text: str) -> Any:
     from markupsafe import Markup  # noqa: PLC0415
 
     return Markup(text)  # noqa: S704  # our own text: the chart library, a drawn chart, escaped JSON
+
+
+def _decimals(value: float | None) -> str:
+    return "undefined" if value is None or math.isnan(value) else f"{value:.3f}"
 
 
 def _gap(value: float | None) -> str:

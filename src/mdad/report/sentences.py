@@ -50,6 +50,8 @@ def advice(rows: Sequence[Row], threshold: float, level: float = 0.95) -> tuple[
     seen = [row for row in rows if row.items == "seen"]
     base = [row for row in seen if row.method == seen[0].method]
     middle = middle_row(rows)
+    if middle.agreement.value is None:
+        return ("All models score the same: there is no order a micro-benchmark could preserve.",)
     return tuple(
         filter(
             None,

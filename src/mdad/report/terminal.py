@@ -127,7 +127,9 @@ def _estimate(estimate: Estimate) -> str:
 
 
 def _agreement(row: Row) -> str:
-    return f"{row.agreement.value or 0:.3f}/{row.agreement_ties_half:.3f}"
+    if row.agreement.value is None:
+        return "-"
+    return f"{row.agreement.value:.3f}/{row.agreement_ties_half:.3f}"
 
 
 def _plain(text: str) -> str:
