@@ -80,6 +80,15 @@ def test_saving_and_loading_changes_nothing(tmp_path, results):
     assert contents(tmp_path / "c") == contents(tmp_path / "a")
 
 
+def test_a_name_that_is_no_unicode_is_kept_spelled_out(tmp_path):
+    # So Python reads the name of a file that is not UTF-8.
+    named = ScoreMatrix(scored().values, scored().models, scored().items, name="caf\udce9")
+    for scores in (named, scored()._replace(name="caf\udce9")):
+        folder = tmp_path / str(scores is named)
+        run_experiment(Completed(scores, (), ()), replace(EXPERIMENT, methods=()), out=folder)
+        assert Results.load(folder).spec.scores.name == "caf\\udce9"
+
+
 def test_the_frame_has_one_row_per_run_method_size_and_model(results):
     frame = results.frame()
     assert len(frame) == 4 * 2 * 2 * 6

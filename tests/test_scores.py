@@ -302,6 +302,14 @@ REFUSED = {
     "no items": (lambda: ScoreMatrix(np.ones((1, 0)), ["a"], []), "at least one item"),
     "id of another type": (lambda: ScoreMatrix([[1]], [1.5], ["q"]), "ids must be strings"),
     "id a boolean": (lambda: ScoreMatrix([[1]], [True], ["q"]), "ids must be strings"),
+    "surrogate in an id": (
+        lambda: ScoreMatrix([[1, 1]], ["a"], ["q", "\ud800"]),
+        r"item ids must be valid Unicode; lone surrogates are in '\\ud800'",
+    ),
+    "surrogate in a subtask": (
+        lambda: small(subtasks=["x", "y\udce9", "y\udce9"]),
+        r"subtask labels must be valid Unicode; lone surrogates are in 'y\\udce9'\. Rename",
+    ),
     "empty id": (lambda: ScoreMatrix([[1, 1]], ["a"], ["q", ""]), "position 1 has an empty id"),
     "id twice": (lambda: ScoreMatrix([[1, 1]], ["a"], ["q", "q"]), "'q' occurs more than once"),
     "two ids twice": (lambda: ScoreMatrix([[1] * 4], ["a"], "qqrr"), "'q', 'r' occur more"),

@@ -243,9 +243,10 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path):
         storage.write_csv(spaced, tmp_path / "s.csv")
     storage.write_parquet(spaced, tmp_path / "s.parquet")
     assert storage.read_parquet(tmp_path / "s.parquet").models == (" a",)
-    lone = ScoreMatrix([[1]], ["\ud800"], ["q"])
-    for write in (storage.write_csv, storage.write_parquet, storage.write_directory):
-        with pytest.raises(ScoresError, match="lone surrogate"):
+    said = pd.Series(["\ud800"], index=["a"], dtype=object)
+    lone = ScoreMatrix([[1]], ["a"], ["q"], model_info=pd.DataFrame({"x": said}))
+    for write in (storage.write_parquet, storage.write_directory):
+        with pytest.raises(ScoresError, match="cannot be stored"):
             write(lone, tmp_path / "t")
     odd = pd.DataFrame({"x": [object()]}, index=["a"])
     with pytest.raises(ScoresError, match="model_info cannot be stored"):

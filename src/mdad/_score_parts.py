@@ -38,6 +38,7 @@ def unique_ids(kind: str, ids: Iterable[str | int]) -> tuple[str, ...]:
     if wrong:
         raise ScoresError(f"{kind} ids must be strings (or whole numbers); got {listed(wrong)}.")
     names = tuple([str(i) for i in ids])
+    check_unicode(f"{kind} ids", names)
     if "" in names:
         raise ScoresError(f"the {kind} at position {names.index('')} has an empty id; name it.")
     if len(set(names)) < len(names):
@@ -52,6 +53,33 @@ def unique_ids(kind: str, ids: Iterable[str | int]) -> tuple[str, ...]:
             f"{'occurs' if len(twice) == 1 else 'occur'} more than once.{note}"
         )
     return names
+
+
+def check_unicode(what: str, texts: Sequence[str]) -> None:
+    """No text holds a lone surrogate, which no file could hold.
+
+    Raises
+    ------
+    ScoresError
+        when one does.
+    """
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        lone = (text for text in texts if any("\ud800" <= char <= "\udfff" for char in text))
+        wrong = dict.fromkeys(lone)
+        raise ScoresError(
+            f"{what} must be valid Unicode; lone surrogates are in {listed(wrong)}. Rename them."
+        ) from None
+
+
+def title(name: object) -> str:
+    r"""The name of a benchmark as every file can hold it.
+
+    >>> title("caf\udce9")
+    'caf\\udce9'
+    """
+    return str(name).encode(errors="backslashreplace").decode()
 
 
 def checked_range(score_range: tuple[float, float]) -> tuple[float, float]:
@@ -167,6 +195,7 @@ def labels_of(
     wrong = [label for label in labels if not isinstance(label, str) or not label]
     if wrong:
         raise ScoresError(f"subtask labels must be non-empty strings; got {listed(wrong)}.")
+    check_unicode("subtask labels", labels)
     return tuple(labels)
 
 

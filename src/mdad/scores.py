@@ -28,6 +28,7 @@ from mdad._score_parts import (
     numbers,
     options_of,
     shown_scores,
+    title,
     unique_ids,
 )
 from mdad.errors import ScoresError
@@ -61,7 +62,8 @@ class ScoreMatrix:
     model_info, item_info : data frames with one row per model or item, indexed by id; optional
     score_range : (low, high), the declared range of a score; one *point* is a hundredth of it
     kind : "correctness" (0/1) or "graded"; taken from the values when not given
-    name : name of the benchmark, for titles
+    name : name of the benchmark, for titles; lone surrogates, as of a file whose name is no valid
+        Unicode, are spelled out
     simulated : whether the scores come from a simulation; every output says so
     option_probabilities : array of shape (n_models, n_items, n_options), in [0, 1]; optional
         The probability each model gave to every option; NaN where an item has fewer options.
@@ -134,7 +136,7 @@ class ScoreMatrix:
             item_info=info_of("item", item_info, item_ids),
             score_range=(low, high),
             kind=found,
-            name=str(name),
+            name=title(name),
             simulated=bool(simulated),
             option_probabilities=options,
             right_options=right,
@@ -148,7 +150,7 @@ class ScoreMatrix:
     def _trusted(cls, **fields: Any) -> ScoreMatrix:
         """Make a matrix from parts that are known to fit; nothing is checked or copied."""
         matrix = object.__new__(cls)
-        matrix._fill(**fields)
+        matrix._fill(**{**fields, "name": title(fields["name"])})
         return matrix
 
     def _replace(self, **fields: Any) -> ScoreMatrix:

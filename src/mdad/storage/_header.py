@@ -55,21 +55,9 @@ def _digest(header: Header) -> str:
 
 
 def encode(header: Header, *, pretty: bool = False) -> bytes:
-    """The header as JSON, with a checksum of itself.
-
-    Raises
-    ------
-    ScoresError
-        when an id is not valid Unicode.
-    """
-    try:
-        header.checksum = _digest(header)
-        text = msgspec.json.encode(header)
-    except UnicodeEncodeError as error:
-        raise ScoresError(
-            f"the text {error.object!r} is not valid Unicode (a lone surrogate) and cannot be "
-            "stored; rename the id or label."
-        ) from None
+    """The header as JSON, with a checksum of itself."""
+    header.checksum = _digest(header)
+    text = msgspec.json.encode(header)
     return msgspec.json.format(text, indent=1) + b"\n" if pretty else text
 
 

@@ -102,7 +102,7 @@ def write_directory(
     SettingError
         when something else is in its place, or bits are asked for scores that are not 0/1.
     ScoresError
-        when an id is not valid Unicode or a table cannot be stored.
+        when a table of models or items cannot be stored.
     """
     binary = scores.kind == "correctness"
     if packed and not binary:

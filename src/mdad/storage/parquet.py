@@ -73,7 +73,7 @@ def write_parquet(
         when the layout is unknown or the file cannot be put there, or the matrix has probabilities
         of every option, for which these layouts have no place.
     ScoresError
-        when an id is not valid Unicode or a table cannot be stored.
+        when a table of models or items cannot be stored.
     """
     if scores.option_probabilities is not None:
         raise SettingError(

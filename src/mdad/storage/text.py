@@ -37,7 +37,7 @@ def write_csv(scores: ScoreMatrix, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ScoresError
-        when an id would not be read back as it is: white space around it, or no valid Unicode.
+        when an id would not be read back as it is: white space around it.
     SettingError
         when the file cannot be put there.
     """
@@ -64,11 +64,6 @@ def _write_rows(scores: ScoreMatrix, raw: io.RawIOBase | io.BufferedIOBase) -> N
         for model, row in zip(scores.models, scores.values, strict=True):
             writer.writerow([model, *_cells(row, binary=scores.kind == "correctness")])
         text.flush()
-    except UnicodeEncodeError as error:
-        raise ScoresError(
-            f"the id {error.object[error.start : error.end]!r} is not valid Unicode (a lone "
-            "surrogate) and cannot be written; rename it."
-        ) from None
     finally:
         text.detach()
 
