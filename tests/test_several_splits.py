@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from io import StringIO
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import mdad
 from mdad import datasets, storage
+from mdad._groups import Grouping, grouping
 from mdad._several import split_kinds
 from mdad.auditing import Audit
 from mdad.cli import app
@@ -19,6 +22,7 @@ from mdad.errors import ResultsError, ScoresError, SettingError
 from mdad.experiment import run_once
 from mdad.report.sentences import across_splits
 from mdad.report.summary import Estimate
+from mdad.report.terminal import render_terminal
 from mdad.scores import ScoreMatrix
 
 KINDS = ["random", "grouped", "frontier"]
@@ -258,7 +262,9 @@ def test_not_reached_in_a_further_split_is_said(together):
     rows = together.summary().rows
     nothing = Estimate(None, None, None)
 
-    said = across_splits(rows, {"frontier": [replace(row, mdad=nothing) for row in rows]})
+    said = across_splits(
+        rows, {"frontier": ("the best", [replace(row, mdad=nothing) for row in rows])}
+    )
     assert "(frontier split) the MDAD of 25 random items is not reached" in said[0]
 
 
@@ -283,3 +289,49 @@ def test_models_that_all_score_the_same_are_said_to(tmp_path):
     assert "nan" not in shown.output
     assert "more items" not in shown.output
     assert "<td>nan</td>" not in page.read_text(encoding="utf-8")
+
+
+def test_what_groups_are_of_is_counted():
+    scores = datasets.simulate(n_models=30, n_items=90, families=4, probabilities=False, seed=4)
+    assert grouping(scores) == Grouping("column", "family", 4, 4)
+    assert grouping(scores, "size").of == "column"
+    assert grouping(scores, r"(\d)$") == Grouping("pattern", r"(\d)$", 10, 10)
+    bare = scores._replace(model_info=None)
+    assert grouping(bare) == Grouping("answers", "", 30, 0)
+    values = np.vstack([bare.values, bare.values[:3]])
+    more = ScoreMatrix(values, [*bare.models, "x", "y", "z"], bare.items)
+    assert grouping(more) == Grouping("answers", "", 30, 3)
+
+
+@pytest.mark.parametrize("doubled", [0, 3])
+def test_without_families_none_are_claimed(tmp_path, doubled):
+    scores = datasets.simulate(n_models=30, n_items=90, probabilities=False, seed=4)
+    values = np.vstack([scores.values, scores.values[:doubled]])
+    models = [*scores.models, *(f"copy-{i}" for i in range(doubled))]
+    result = mdad.audit(ScoreMatrix(values, models, scores.items), split=KINDS[:2], **SETTINGS)
+    result.save(tmp_path / "a")
+    result = Audit.load(tmp_path / "a")
+    summary = result.summary()
+    said = f"No families known: groups are models that answer almost alike, {doubled} group"
+    assert sum(said in line for line in summary.scopes) == 1
+    assert any("--groups or --models-file says" in line for line in summary.scopes)
+    assert any("so this is the random split" in line for line in summary.scopes) == (not doubled)
+    assert not any("family of models" in line for line in summary.answer)
+    assert summary.to_dict()["further"][0]["spec"]["grouping"]["n_several"] == doubled
+    page = result.report(tmp_path / "r.html").read_text(encoding="utf-8")
+    assert said in page
+    assert "no family of models is among" not in page
+    assert "no family of models among" not in page
+    console = Console(record=True, width=80, file=StringIO())
+    render_terminal(summary, console)
+    assert said in " ".join(console.export_text().split())
+
+
+def test_known_families_are_named(together):
+    summary = together.summary()
+    assert any("Families are those of the column 'family': 12 groups" in s for s in summary.scopes)
+    assert any("With no family of models among both" in line for line in summary.answer)
+    assert "grouping" not in together.splits["random"].summary().spec
+    # What groups are of follows from scores and settings: it is no part of what identifies results.
+    spec = together.splits["grouped"].results.spec
+    assert replace(spec, grouping=None).fingerprint == spec.fingerprint

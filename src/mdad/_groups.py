@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,13 +17,46 @@ from mdad.quality import copy_groups, near_pairs
 if TYPE_CHECKING:
     from mdad.scores import ScoreMatrix
 
-__all__ = ["alike_groups", "model_groups"]
+__all__ = ["Grouping", "alike_groups", "grouping", "model_groups"]
 
 IntArray = npt.NDArray[np.intp]
 
 FAMILY = "family"
 
 _KNOWN: WeakKeyDictionary[ScoreMatrix, dict[str, IntArray]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """What the groups of a grouped split are of.
+
+    Parameters
+    ----------
+    of : "column" of ``model_info``, "pattern" in the ids, or "answers": no family is known, and
+        models that answer exactly or almost alike are together
+    by : the column or pattern
+    n_groups, n_several : groups, and those of more than one model
+    """
+
+    of: Literal["column", "pattern", "answers"]
+    by: str
+    n_groups: int
+    n_several: int
+
+    @property
+    def known(self) -> bool:
+        """Whether somebody said what a family is."""
+        return self.of != "answers"
+
+
+def grouping(scores: ScoreMatrix, by: str = "") -> Grouping:
+    """What :func:`model_groups` makes groups of, and how many; parameters and errors as there."""
+    sizes = np.bincount(model_groups(scores, by))
+    column = _column(scores, by)
+    of: Literal["column", "pattern", "answers"] = (
+        "column" if column else "pattern" if by else "answers"
+    )
+    return Grouping(of, column or by, int((sizes > 0).sum()), int((sizes > 1).sum()))
 
 
 def model_groups(scores: ScoreMatrix, by: str = "") -> IntArray:
@@ -53,10 +87,8 @@ def model_groups(scores: ScoreMatrix, by: str = "") -> IntArray:
 
 
 def _model_groups(scores: ScoreMatrix, by: str) -> IntArray:
-    info = scores.model_info
-    columns = [] if info is None else [str(column) for column in info.columns]
-    column = by or (FAMILY if FAMILY in columns else "")
-    if column in columns and info is not None:
+    info, columns, column = scores.model_info, _columns(scores), _column(scores, by)
+    if column and info is not None:
         # Read by position: the rows of model_info are those of the models.
         known = zip(info[column].tolist(), info[column].isna().tolist(), strict=True)
         return _numbers([None if absent else str(value) for value, absent in known])
@@ -76,6 +108,17 @@ def _model_groups(scores: ScoreMatrix, by: str) -> IntArray:
     if not any(found):
         raise SettingError(f"groups={by!r} matches no model id, such as {listed(scores.models)}.")
     return _numbers([None if match is None else match.group(1) for match in found])
+
+
+def _columns(scores: ScoreMatrix) -> list[str]:
+    info = scores.model_info
+    return [] if info is None else [str(column) for column in info.columns]
+
+
+def _column(scores: ScoreMatrix, by: str) -> str:
+    """The column that names families; "" where none does."""
+    column = by or FAMILY
+    return column if column in _columns(scores) else ""
 
 
 def _numbers(names: list[str | None]) -> IntArray:

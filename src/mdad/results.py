@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from mdad._checks import counted, listed, shorten
 from mdad._files import write_atomically
+from mdad._groups import Grouping
 from mdad._shards import DamagedShardError, read_shard, shard_path, table_of, write_shard
 from mdad._version import __version__
 from mdad.errors import ResultsError
@@ -65,11 +66,16 @@ class ScoresFacts:
 
 @dataclass(frozen=True)
 class Spec:
-    """An experiment and the scores it is done on; results of equal specs are equal bytes."""
+    """An experiment and the scores it is done on; results of equal specs are equal bytes.
+
+    ``grouping`` says what the groups of a grouped split are; None for the others, and in results
+    of versions that did not say.
+    """
 
     experiment: Experiment
     scores: ScoresFacts
     version: str = __version__
+    grouping: Grouping | None = None
 
     def to_json(self) -> bytes:
         """The spec as JSON, the same bytes for the same spec."""
@@ -80,6 +86,8 @@ class Spec:
             "experiment": self.experiment.to_dict(),
             "scores": self.scores,
         }
+        if self.grouping is not None:
+            document["grouping"] = self.grouping
         return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
     @classmethod
@@ -104,6 +112,7 @@ class Spec:
                 msgspec.convert(document["experiment"], Experiment),
                 msgspec.convert(document["scores"], ScoresFacts),
                 str(document["mdad_version"]),
+                msgspec.convert(document.get("grouping"), Grouping | None),
             )
         except OSError as error:
             raise ResultsError(f"cannot read {path}: {error.strerror}.") from None
@@ -112,7 +121,9 @@ class Spec:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identifies experiment and scores; 32 hex digits. The package version is no part of it.
+        """Identifies experiment and scores; 32 hex digits.
+
+        The package version is no part of it, nor is what follows from settings and scores.
 
         Settings that have their default value are left out, so that results stay readable when a
         later version has a setting more.

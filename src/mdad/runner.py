@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mdad._backends import crew
 from mdad._checks import counted
 from mdad._files import write_atomically
+from mdad._groups import grouping
 from mdad._memory import check_memory, memory_plan
 from mdad._shards import DamagedShardError, set_aside
 from mdad.errors import BackendError
@@ -105,7 +106,8 @@ def run_experiment(
         at Ctrl-C, with finished runs kept.
     """
     scores = completed.scores.sorted()
-    spec = Spec(experiment.resolve(scores), scores_facts(completed))
+    grouped = grouping(scores, experiment.groups) if experiment.split == "grouped" else None
+    spec = Spec(experiment.resolve(scores), scores_facts(completed), grouping=grouped)
     folder = None if out is None else open_results(Path(out), spec)
     done = {} if folder is None else _finished(folder, spec, tell or _warn)
     todo = [number for number in range(spec.experiment.runs) if number not in done]

@@ -41,7 +41,7 @@ Start with `mdad demo`, then `mdad audit YOUR_TABLE`.
 class _Commands(TyperGroup):
     """The commands; Ctrl-C in any of them is told in one line (typer would end without a word)."""
 
-    def invoke(self, ctx: typer.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stopped:

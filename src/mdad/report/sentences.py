@@ -11,6 +11,7 @@ from mdad._checks import counted, listed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mdad._groups import Grouping
     from mdad.intervals import Interval
     from mdad.report.summary import Row
     from mdad.results import ScoresFacts, Spec
@@ -79,11 +80,41 @@ SPLITS = {
 }
 
 
-def across_splits(rows: Sequence[Row], others: Mapping[str, Sequence[Row]]) -> tuple[str, ...]:
-    """The answer of every further split, beside that of the first."""
+def drawn(split: str, grouping: Grouping | None) -> str:
+    """How models were split, as what follows "with"; no family is claimed that is not known."""
+    if grouping is None or grouping.known:
+        return SPLITS[split]
+    if not grouping.n_several:
+        return "targets drawn at random, for want of known families and of models that answer alike"
+    return "no two models that answer almost alike among sources and targets"
+
+
+def _families(grouping: Grouping) -> str:
+    """What the groups of a grouped split were."""
+    several = f"{counted(grouping.n_several, 'group')} of more than one model"
+    if grouping.known:
+        what = {"column": "the column", "pattern": "the pattern"}[grouping.of]
+        return f"Families are those of {what} {grouping.by!r}: {several}."
+    alone = "" if grouping.n_several else ", so this is the random split"
+    return (
+        "No families known: groups are models that answer almost alike, "
+        f"{several}{alone}; --groups or --models-file says what a family is."
+    )
+
+
+def across_splits(
+    rows: Sequence[Row], others: Mapping[str, tuple[str, Sequence[Row]]]
+) -> tuple[str, ...]:
+    """The answer of every further split, beside that of the first.
+
+    Parameters
+    ----------
+    rows : of the first split
+    others : kind of each further one -> how its models were split (:func:`drawn`), its rows
+    """
     first = middle_row(rows)
     said = []
-    for kind, theirs in others.items():
+    for kind, (how, theirs) in others.items():
         twin = next(
             row
             for row in theirs
@@ -92,7 +123,7 @@ def across_splits(rows: Sequence[Row], others: Mapping[str, Sequence[Row]]) -> t
         shown = "not reached" if twin.mdad.value is None else points(twin.mdad.value)
         close = percent(twin.unresolved)
         said.append(
-            f"With {SPLITS[kind]} ({kind} split) the MDAD of {_named(first)} is {shown}, and "
+            f"With {how} ({kind} split) the MDAD of {_named(first)} is {shown}, and "
             f"{close} of the pairs are closer."
         )
     return tuple(said)
@@ -222,6 +253,8 @@ def scope_notes(spec: Spec, interval: Interval, ties: str, threshold: float) -> 
         ),
         f"{interval.level:.0%} {truth}.".replace("%", " %"),
     ]
+    if spec.grouping is not None:
+        lines.append(_families(spec.grouping))
     if experiment.subtasks == "separate":
         lines.append(
             f"A micro-benchmark of each of {counted(scores.n_subtasks, 'subtask')}, combined at "

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from mdad import measures
+from mdad._groups import Grouping
 from mdad._pairs import pairs_of
 from mdad.intervals import Interval
-from mdad.report.sentences import across_splits, advice, data_notes, scope_notes
+from mdad.report.sentences import across_splits, advice, data_notes, drawn, scope_notes
 
 if TYPE_CHECKING:
     from mdad.measures import Rule, Ties
@@ -141,6 +142,13 @@ class AuditSummary:
         return str(self.spec["experiment"]["split"])
 
     @property
+    def drawn(self) -> str:
+        """How models were split, in words; see :func:`mdad.report.sentences.drawn`."""
+        import msgspec  # noqa: PLC0415  # only needed here
+
+        return drawn(self.split, msgspec.convert(self.spec.get("grouping"), Grouping | None))
+
+    @property
     def splits(self) -> tuple[AuditSummary, ...]:
         """Of each split: the summary itself, then those of further ones."""
         return (self, *self.further)
@@ -192,7 +200,10 @@ def summarize(
         simulated=results.spec.scores.simulated,
         answer=(
             *advice(rows, threshold, interval.level),
-            *across_splits(rows, {other.split: other.rows for other in others}),
+            *across_splits(
+                rows,
+                {other.split: (other.drawn, other.rows) for other in others},
+            ),
         ),
         scope=scope_notes(results.spec, interval, ties, threshold),
         notes=data_notes(results.spec.scores),
