@@ -231,6 +231,7 @@ def test_a_missing_package_is_named_with_how_to_get_it(completed, backend, modul
         ({"scheduler": "tcp://h:1"}, "a scheduler .* belongs to"),
         ({"backend": 7}, "or a Dask client; got int"),
         ({"n_jobs": -2}, "n_jobs"),
+        ({"n_jobs": 0}, "n_jobs must be 1 or more, or -1"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(completed, settings, text):

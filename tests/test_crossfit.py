@@ -433,3 +433,8 @@ def test_specs_that_do_not_fit_are_refused(scores, method, change, said):
         replace(micro, estimator=msgspec.structs.replace(micro.estimator, **change))
     with pytest.raises(mdad.errors.FormatError, match="needs its calibration"):
         replace(micro, calibration=None)
+
+
+def test_no_fold_at_a_time_is_refused():
+    with pytest.raises(SettingError, match="n_jobs must be 1 or more, or -1"):
+        select(datasets.simulate(n_models=40, n_items=60, seed=1), size=5, n_jobs=0)

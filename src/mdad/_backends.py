@@ -19,7 +19,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mdad._checks import check_choice, check_int, counted
+from mdad._checks import check_choice, check_jobs, counted
 from mdad._cluster import (
     RAY_BACKEND,
     dask_client,
@@ -87,7 +87,7 @@ def crew(
         when a package is missing or a cluster cannot be reached.
     """
     if n_jobs is not None:
-        check_int("n_jobs", n_jobs, -1)
+        check_jobs(n_jobs)
     named = isinstance(backend, str)
     if named:
         check_choice("backend", backend, BACKENDS)
@@ -109,7 +109,7 @@ def crew(
 def _local(backend: str, n_jobs: int | None, n_runs: int) -> Crew:
     from joblib import cpu_count  # noqa: PLC0415  # slow to import
 
-    count = cpu_count() if n_jobs == -1 else max(n_jobs or 1, 1)
+    count = cpu_count() if n_jobs == -1 else n_jobs or 1
     count = max(1, min(count, n_runs))
     if count == 1:
         return Crew(_line("this process", 1), 1, 1, _here)

@@ -69,6 +69,20 @@ def check_int(name: str, value: Any, low: int, high: int | None = None) -> int:
     return number
 
 
+def check_jobs(n_jobs: Any) -> int:
+    """A number of workers: 1 or more, or -1 for one per core.
+
+    Raises
+    ------
+    SettingError
+        when it is something else.
+    """
+    number = check_int("n_jobs", n_jobs, -1)
+    if number == 0:
+        raise SettingError("n_jobs must be 1 or more, or -1 for one per core; got 0.")
+    return number
+
+
 def check_real(name: str, value: Any, low: float, high: float, *, open_ends: bool = False) -> float:
     """``value`` as a float in [low, high], or in (low, high) with ``open_ends``.
 

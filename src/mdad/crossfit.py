@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from mdad._checks import check_jobs
 from mdad._frozen import freeze, thaw, weights_of
 from mdad._gap_law import gap_law, without_noise
 from mdad._groups import alike_groups, model_groups
@@ -108,12 +109,15 @@ def calibrate(
 
     Raises
     ------
+    SettingError
+        when the number of folds at a time is none.
     ScoresError
         when there are fewer than 10 source models, all have the same full score, or none can be
         held out.
     MethodError
         as the method.
     """
+    check_jobs(n_jobs)
     if scores.n_models < MIN_MODELS:
         raise ScoresError(
             f"the error of a learned method is measured on held-out source models and needs "

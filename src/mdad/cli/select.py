@@ -22,8 +22,8 @@ from mdad.cli._common import (
 from mdad.errors import SettingError
 
 SELECT_EPILOG = (
-    "Examples: mdad select --random --items ids.txt --size 100 --seed 7 --out micro.json; "
-    "Example: mdad select scores.csv --size 100 --out micro.json"
+    "Example: mdad select scores.csv --size 100 --out micro.json; or of ids alone: mdad select "
+    "--random --items ids.txt --size 100 --seed 7 --out micro.json"
 )
 MicroArgument = Annotated[
     Path, typer.Argument(metavar="MICRO", help="File written by `mdad select`.")

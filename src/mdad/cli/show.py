@@ -12,7 +12,7 @@ from mdad.cli._reliability import reliability
 from mdad.cli.select import MicroArgument, targets_of
 
 SHOW_EPILOG = (
-    "Examples: mdad show micro.json; Example: mdad show micro.json --against new_scores.csv"
+    "Example: mdad show micro.json; or on new scores: mdad show micro.json --against new_scores.csv"
 )
 REFIT_EPILOG = "Example: mdad refit micro.json new_scores.csv --extend 20 --out micro-2.json"
 

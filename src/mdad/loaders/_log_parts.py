@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from mdad._checks import check_int, counted, listed
+from mdad._checks import check_int, check_jobs, counted, listed
 from mdad._score_parts import checked_range
 from mdad.errors import FormatError, SettingError
 from mdad.loaders._log_report import first_of
@@ -104,7 +104,7 @@ class Setup:
 
     def __post_init__(self) -> None:
         check_int("min_models", self.min_models, 1)
-        check_int("n_jobs", self.n_jobs, -1)
+        check_jobs(self.n_jobs)
 
     @property
     def bounds(self) -> tuple[float, float]:
