@@ -259,12 +259,15 @@ def test_with_all_items_a_learned_design_is_exact(sources):
     same = {item: i % 2 for i, item in enumerate(sources.items)}
     # Equal full scores, on different items.
     other = {item: 1 - i % 2 for i, item in enumerate(sources.items)}
-    session.tell({i: {"x": same[i], "y": other[i]} for i in sources.items})
-    last = session.looks()[-1]
-    if last.sign == 0:
-        assert session.decision.status == "equal"
-        assert last.gap == pytest.approx(0)
-    assert session.setup.plan.bounds[-1] == 0
+    order = session.setup.plan.order
+    last = session._look(2, np.array([[x[i] for i in order] for x in (same, other)], dtype=float))
+    assert (last.size, last.sign, session.setup.plan.bounds[-1]) == (120, 0, 0)
+    assert last.gap == pytest.approx(0, abs=1e-12)
+    # One more right answer of 120 decides.
+    other[sources.items[0]] = 1 - other[sources.items[0]]
+    last = session._look(2, np.array([[x[i] for i in order] for x in (same, other)], dtype=float))
+    assert last.gap == pytest.approx((sum(same.values()) - sum(other.values())) / 120, abs=1e-12)
+    assert last.sign == np.sign(last.gap) != 0
 
 
 def test_compared_models_are_no_sources(sources):

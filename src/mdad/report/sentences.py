@@ -279,8 +279,8 @@ def data_notes(scores: ScoresFacts) -> tuple[str, ...]:
     notes.append(_copies(scores))
     if quality.constant_items:
         notes.append(
-            f"{counted(quality.constant_items, 'item')} are answered alike by all models and tell "
-            "none apart."
+            f"All models answer {counted(quality.constant_items, 'item')} alike, which tells none "
+            "apart."
         )
     if quality.duplicate_items:
         notes.append(
